@@ -8,6 +8,13 @@ use dunlin_message::{DecodeError, Message};
 use crate::ShardAddress;
 use crate::wire::*;
 
+/// The protocol that a connection goes on with, as `Upgrade` names it.
+pub const DIRECT_PROTOCOL: &str = "dunlin/1";
+/// The header that names the shard that serves a connection, as `NODE/SHARD`.
+pub const DIRECT_SHARD: &str = "dunlin-shard";
+/// Bytes of the longest request, or answer.
+pub const DIRECT_FRAME_BYTES: usize = 24 << 20;
+
 /// A key of a keyspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirectKey {

@@ -51,8 +51,8 @@ mod write;
 pub use address::ShardAddress;
 pub use clock::{ClockAnswer, ClockRequest};
 pub use direct::{
-    DirectCommit, DirectId, DirectKey, DirectLeader, DirectReply, DirectRequest, DirectResponse,
-    DirectSpan, DirectValue,
+    DIRECT_FRAME_BYTES, DIRECT_PROTOCOL, DIRECT_SHARD, DirectCommit, DirectId, DirectKey,
+    DirectLeader, DirectReply, DirectRequest, DirectResponse, DirectSpan, DirectValue,
 };
 pub use drops::{Fate, Fates, Order, Word};
 pub use far::FarRequest;

@@ -15,8 +15,8 @@ use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, Judge, KEY_BYTES, LocalFuture, Rejected, switching};
 use dunlin_node::plug::Memory;
 use dunlin_proto::{
-    DirectCommit, DirectId, DirectKey, DirectLeader, DirectReply, DirectRequest, DirectResponse,
-    DirectSpan,
+    DIRECT_FRAME_BYTES, DIRECT_PROTOCOL, DIRECT_SHARD, DirectCommit, DirectId, DirectKey,
+    DirectLeader, DirectReply, DirectRequest, DirectResponse, DirectSpan,
 };
 use dunlin_rpc::{Duplex, Keepalive, Limits, Reply, Room, Service, serve_frames};
 use dunlin_txn::{Id, World};
@@ -39,16 +39,10 @@ use crate::plug::limits;
 use crate::read_set::ReadSet;
 use crate::step::{SCANNED_MAX, StepReply};
 
-/// The protocol behind the upgrade.
-const PROTOCOL: &str = "dunlin/1";
-/// Names the shard that serves the connection, as `NODE/SHARD`.
-const DIRECT_SHARD: &str = "dunlin-shard";
 /// Requests of a client without an answer.
 const CALLS: usize = 256;
 /// Their bytes.
 const REQUEST_BYTES: usize = 24 << 20;
-/// Bytes of the longest request, or answer.
-const FRAME_BYTES: usize = 24 << 20;
 /// Bytes of values in an answer.
 const READ_BYTES: usize = 16 << 20;
 /// Bytes of answers that a client has not taken: no more of its requests are read then.
@@ -71,12 +65,13 @@ const TAKEN_PAUSE: Duration = Duration::from_millis(5);
 /// 426 where it does not say that it wants to.
 pub(crate) fn answer(services: &Rc<Services>, ask: Ask) -> Result<Answer, Rejected> {
     let wanted = ask.headers.get(UPGRADE).map(|wanted| wanted.as_bytes());
-    let is_wanted = wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(PROTOCOL.as_bytes()));
+    let is_wanted =
+        wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(DIRECT_PROTOCOL.as_bytes()));
     if ask.method != Method::GET || !is_wanted {
         return Err(Rejected::new(
             StatusCode::UPGRADE_REQUIRED,
             format!(
-                "GET /v1/direct is for clients that go on without HTTP: send Connection: upgrade and Upgrade: {PROTOCOL}, which this node speaks"
+                "GET /v1/direct is for clients that go on without HTTP: send Connection: upgrade and Upgrade: {DIRECT_PROTOCOL}, which this node speaks"
             ),
         ));
     }
@@ -84,7 +79,7 @@ pub(crate) fn answer(services: &Rc<Services>, ask: Ask) -> Result<Answer, Reject
     let stopping = ask.stopping;
     ask.upgrading
         .put(Box::new(|stream| serve(session, stream, stopping)));
-    let mut switching = switching(PROTOCOL);
+    let mut switching = switching(DIRECT_PROTOCOL);
     let at = services.shard().address();
     let at = HeaderValue::from_str(&format!("{}/{}", at.node, at.shard));
     if let Ok(at) = at {
@@ -104,7 +99,7 @@ fn serve(
         request_bytes: REQUEST_BYTES,
         response_bytes: RESPONSE_BYTES,
         streams: 0,
-        frame_bytes_max: FRAME_BYTES,
+        frame_bytes_max: DIRECT_FRAME_BYTES,
         keepalive: KEEPALIVE,
         ..Limits::default()
     };
@@ -244,7 +239,7 @@ impl Session {
         request: DirectRequest,
         memory: &mut Memory,
     ) -> DirectReply {
-        let first = first_key(&request);
+        let first = first_range(services, &request);
         let response = match memory.grow(request.weight()) {
             Ok(()) => self.carry_out(services, request, memory).await,
             Err(full) => Err(full.into()),
@@ -252,7 +247,7 @@ impl Session {
         let response = response.unwrap_or_else(of_rejected);
         let is_refused = matches!(response, DirectResponse::Refused(..));
         let first = first.filter(|_| !is_refused);
-        let leader = first.and_then(|key| led_elsewhere(services, &key));
+        let leader = first.and_then(|(keyspace, index)| led_elsewhere(services, &keyspace, index));
         DirectReply { response, leader }
     }
 
@@ -479,36 +474,35 @@ impl Session {
     }
 }
 
-/// The key whose leader a request is best sent to.
-fn first_key(request: &DirectRequest) -> Option<DirectKey> {
-    let key = match request {
-        DirectRequest::Read { keys, .. } => keys.first()?.clone(),
-        DirectRequest::Page { span, .. } => DirectKey {
-            keyspace: span.keyspace.clone(),
-            key: span.start.clone(),
-        },
-        DirectRequest::Commit(commit) => commit.writes.first()?.0.clone(),
-        DirectRequest::Outcome { .. } | DirectRequest::Unlock(_) => return None,
-    };
-    Some(key)
+/// The range whose leader a request is best sent to: the index in its keyspace.
+fn first_range(services: &Services, request: &DirectRequest) -> Option<(Arc<Keyspace>, usize)> {
+    let (keyspace, key) = match request {
+        DirectRequest::Read { keys, .. } => keys.first().map(|key| (&key.keyspace, &key.key)),
+        DirectRequest::Page { span, .. } => Some((&span.keyspace, &span.start)),
+        DirectRequest::Commit(commit) => {
+            let first = commit.writes.first();
+            first.map(|(key, _)| (&key.keyspace, &key.key))
+        }
+        DirectRequest::Outcome { .. } | DirectRequest::Unlock(_) => None,
+    }?;
+    let keyspace = services.transactional_named(keyspace)?;
+    let index = keyspace.range_of(key);
+    Some((keyspace, index))
 }
 
-/// Where the range of a key is led, if that is elsewhere, as far as is known here.
-fn led_elsewhere(services: &Services, key: &DirectKey) -> Option<DirectLeader> {
-    let keyspace = services.transactional_named(&key.keyspace)?;
-    let index = keyspace.range_of(&key.key);
+/// Where a range is led, if that is elsewhere, as far as is known here.
+fn led_elsewhere(services: &Services, keyspace: &Keyspace, index: usize) -> Option<DirectLeader> {
     let at = leader_at(services, range_id(keyspace.id, index))?;
     if at == services.shard().address() {
         return None;
     }
     let (http, shards) = services.http_of(at.node)?;
-    let behind = keyspace.range_end(index);
-    let start = keyspace.ranges.get(index).map(|range| &range.start);
+    let bytes = |key: &str| Bytes::copy_from_slice(key.as_bytes());
     Some(DirectLeader {
         span: DirectSpan {
-            keyspace: key.keyspace.clone(),
-            start: start.map_or_else(Bytes::new, |start| Bytes::copy_from_slice(start.as_bytes())),
-            end: behind.map(|behind| Bytes::copy_from_slice(behind.as_bytes())),
+            keyspace: keyspace.name.clone(),
+            start: bytes(&keyspace.ranges.get(index)?.start),
+            end: keyspace.range_end(index).map(bytes),
         },
         at,
         shards,

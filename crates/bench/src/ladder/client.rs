@@ -142,11 +142,17 @@ impl Runner {
                 }
             }
             Way::Postgres(runtime, sql, rung) => {
-                let done = match rung {
-                    Rung::PostgresTwo => runtime.block_on(sql.two(&key, value)),
-                    _ => runtime.block_on(sql.four(&key, value)),
-                };
-                done.map_err(io::Error::other)
+                let keys = [key];
+                match rung {
+                    Rung::PostgresTwo => {
+                        let is_done = runtime.block_on(sql.attempt(&keys[0], &keys, value))?;
+                        let in_the_way = || io::Error::other("others were in its way");
+                        is_done.then_some(()).ok_or_else(in_the_way)
+                    }
+                    _ => runtime
+                        .block_on(sql.four(&keys[0], value))
+                        .map_err(io::Error::other),
+                }
             }
         }
     }
@@ -189,7 +195,7 @@ impl Sql {
         })
     }
 
-    /// An attempt in two rounds; false where others were in its way.
+    /// An attempt in two rounds, for statements that are sent together take one; false where others were in its way.
     ///
     /// # Errors
     /// When it fails for another reason.
@@ -228,24 +234,6 @@ impl Sql {
             Err(error) if error.code().is_some_and(|code| refusals.contains(code)) => Ok(false),
             Err(error) => Err(io::Error::other(error)),
         }
-    }
-
-    /// Statements that are sent together take one round.
-    async fn two(&self, key: &str, value: &str) -> Result<(), tokio_postgres::Error> {
-        let select: Parameters<'_, 1> = [&key];
-        let (began, found) = tokio::join!(
-            self.client.execute(&self.begin, &[]),
-            self.client.query_one(&self.select, &select),
-        );
-        began?;
-        let _value: String = found?.get(0);
-        let update: Parameters<'_, 2> = [&key, &value];
-        let (updated, committed) = tokio::join!(
-            self.client.execute(&self.update, &update),
-            self.client.execute(&self.commit, &[]),
-        );
-        updated?;
-        committed.map(drop)
     }
 
     async fn four(&self, key: &str, value: &str) -> Result<(), tokio_postgres::Error> {

@@ -86,13 +86,6 @@ impl FlightServer {
     }
 }
 
-impl Flight {
-    /// How many transactions are under way.
-    pub fn under_way(self) -> usize {
-        self.clients * self.depth
-    }
-}
-
 /// All cases.
 pub fn flights() -> Vec<Flight> {
     let cases = [

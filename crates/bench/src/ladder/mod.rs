@@ -1,6 +1,7 @@
 //! Paper 003: what a transaction of one read and one write costs, step by step, one after the other.
 //!
-//! - [`case`]: how they are sent, and where the data are; [`client`]: the clients; [`report`]: the table
+//! - [`case`]: how they are sent, and where the data are; [`client`]: the clients; [`figures`]: what they came to;
+//!   [`report`]: the table
 //! - [`flight`]: cases of several at a time; [`several`]: their clients
 
 use std::io;
@@ -25,39 +26,27 @@ use crate::rpc::case::{Caller, Calls, Over, Processors};
 use crate::rpc::run::failed;
 use crate::rpc::tally::Times;
 use crate::rpc::{self, Origin};
-use crate::spread::{Runs, percentile_us};
+use crate::spread::Runs;
 
 pub mod case;
 pub mod client;
+pub mod figures;
 pub mod flight;
 pub mod report;
 pub mod several;
 
 use case::{PAIRS, Rung, RungAt, Stage, key, steps};
 use client::{Runner, fill, fill_table};
+use figures::{StepFigures, figures};
 use flight::{Flight, FlightServer, SECOND_RANGE, flights};
-use several::FlightFigures;
 
 /// The node that is spoken to, which leads all ranges.
 const LEADER: &str = "n1";
 /// Until ranges have leaders.
 const STARTS: Duration = Duration::from_secs(60);
 
-/// What a case came to.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct StepFigures {
-    /// Transactions a second.
-    pub per_s: f64,
-    /// Microseconds of one, median.
-    pub p50_us: f64,
-    /// 99 of 100.
-    pub p99_us: f64,
-    /// CPU of all servers for each, in microseconds.
-    pub server_us: f64,
-}
-
 /// A case of several at a time, with its runs.
-pub type FlightRuns = Runs<Flight, FlightFigures>;
+pub type FlightRuns = Runs<Flight, StepFigures>;
 
 /// A case with its runs, one of each round.
 pub type StepRuns = Runs<RungAt, StepFigures>;
@@ -100,8 +89,9 @@ pub fn run(
         flights: Vec::new(),
     };
     report.rows = Runs::all(cases(options));
-    let all = flights().into_iter().filter(|_| options.wants_flights());
-    report.flights = Runs::all(all);
+    if options.wants_flights() {
+        report.flights = Runs::all(flights());
+    }
     for _ in 0..options.rounds() {
         let calls = |caller| Calls {
             caller,
@@ -120,6 +110,7 @@ pub fn run(
                     per_s: called.per_s,
                     p50_us: called.p50_us,
                     p99_us: called.p99_us,
+                    refused: 0.0,
                     server_us: called.server_us,
                 }
             } else {
@@ -207,12 +198,10 @@ fn start(
     };
     let all = cases(options);
     let wants = |stage, is_postgres| {
-        let of_stage = |case: &RungAt| case.stage == stage;
-        let mut of_stage = all
-            .iter()
-            .filter(|case| of_stage(case) && case.rung != Rung::Call);
-        let is_wanted = of_stage.any(|case| case.rung.is_postgres() == is_postgres);
-        is_wanted || stage == Stage::Memory && options.wants_flights()
+        let mut of_stage = all.iter().filter(|case| case.stage == stage);
+        let is_it =
+            |case: &RungAt| case.rung != Rung::Call && case.rung.is_postgres() == is_postgres;
+        of_stage.any(is_it) || stage == Stage::Memory && options.wants_flights()
     };
     for (stage, place) in [(Stage::Memory, &memory), (Stage::Disk, &disk)] {
         if !wants(stage, false) {
@@ -326,16 +315,6 @@ fn measured(cluster: &Cluster, rung: Rung, times: Times) -> io::Result<StepFigur
     };
     thread::scope(|scope| scope.spawn(client).join())
         .unwrap_or_else(|_| Err(io::Error::other("a client ended early")))
-}
-
-fn figures(mut took: Vec<Duration>, all: Duration, cpu: Duration) -> StepFigures {
-    took.sort_unstable();
-    StepFigures {
-        per_s: took.len() as f64 / all.as_secs_f64(),
-        p50_us: percentile_us(&took, 50),
-        p99_us: percentile_us(&took, 99),
-        server_us: cpu.as_secs_f64() * 1e6 / (took.len() as f64).max(1.0),
-    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::case::{Rung, RungAt, Stage};
+use super::figures::StepFigures;
 use super::flight::{Flight, FlightServer, Mix};
-use super::several::FlightFigures;
-use super::{Ladder, StepFigures, StepRuns};
+use super::{Ladder, StepRuns};
 use crate::error::BenchError;
 use crate::report::model::Target;
 use crate::report::summary::{number, targets};
@@ -71,7 +71,7 @@ pub fn line(step: RungAt, figures: &StepFigures) -> String {
 }
 
 /// One run of several at a time, while it goes on.
-pub fn flight_line(flight: Flight, figures: &FlightFigures) -> String {
+pub fn flight_line(flight: Flight, figures: &StepFigures) -> String {
     format!(
         "{}, {}, {} clients, {} each: {:.0}/s, p50 {:.1} us, {:.2} refused, servers {:.1} us",
         flight.store.name(),
@@ -100,7 +100,7 @@ pub fn flight_table(report: &Ladder) -> String {
         "/s beside PostgreSQL",
     ]);
     for row in &report.flights {
-        let of = |figure: fn(&FlightFigures) -> f64| number(row.spread(figure));
+        let of = |figure: fn(&StepFigures) -> f64| number(row.spread(figure));
         let ratio = match row.case.store {
             FlightServer::Dunlin => beside_postgres(report, row.case),
             FlightServer::Postgres => None,

@@ -12,12 +12,12 @@ use dunlin_client::{Client, ClientError, Direct};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rand_distr::Zipf;
-use serde::Serialize;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
 use super::case::{KEYS, PAIRS, VALUE_BYTES};
 use super::client::Sql;
+use super::figures::{StepFigures, figures};
 use super::flight::{Flight, FlightServer, Mix};
 use crate::cluster::Cluster;
 use crate::host::cpu::Meter;
@@ -25,22 +25,6 @@ use crate::host::pinned::pin;
 use crate::host::tree;
 use crate::ranges::remote::KEYSPACE;
 use crate::rpc::tally::Times;
-use crate::spread::percentile_us;
-
-/// What a case came to.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct FlightFigures {
-    /// Transactions that committed, a second.
-    pub per_s: f64,
-    /// Microseconds of one with all its attempts, median.
-    pub p50_us: f64,
-    /// 99 of 100.
-    pub p99_us: f64,
-    /// Attempts that were refused, for each commit.
-    pub refused: f64,
-    /// CPU of all servers for each commit, in microseconds.
-    pub server_us: f64,
-}
 
 /// What all tasks share.
 struct Shared {
@@ -83,7 +67,7 @@ impl Draw {
 ///
 /// # Errors
 /// When a transaction fails for another reason than others in its way.
-pub fn measured(cluster: &Cluster, flight: Flight, times: Times) -> io::Result<FlightFigures> {
+pub fn measured(cluster: &Cluster, flight: Flight, times: Times) -> io::Result<StepFigures> {
     let run = || {
         pin(0)?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
@@ -93,7 +77,7 @@ pub fn measured(cluster: &Cluster, flight: Flight, times: Times) -> io::Result<F
         .unwrap_or_else(|_| Err(io::Error::other("a client ended early")))
 }
 
-async fn fly(cluster: &Cluster, flight: Flight, times: Times) -> io::Result<FlightFigures> {
+async fn fly(cluster: &Cluster, flight: Flight, times: Times) -> io::Result<StepFigures> {
     let shared = Rc::new(Shared {
         began: Cell::new(None),
         took: RefCell::default(),
@@ -123,20 +107,15 @@ async fn fly(cluster: &Cluster, flight: Flight, times: Times) -> io::Result<Flig
     shared.began.set(Some(began));
     tokio::time::sleep(times.window).await;
     let (all, cpu) = (began.elapsed(), meter.total().saturating_sub(cpu));
-    let mut took = shared.took.take();
-    let refused = shared.refused.get() as f64;
+    let took = shared.took.take();
+    let refused = shared.refused.get() as f64 / (took.len() as f64).max(1.0);
     shared.is_over.set(true);
     for task in tasks {
         task.await.map_err(io::Error::other)??;
     }
-    took.sort_unstable();
-    let count = (took.len() as f64).max(1.0);
-    Ok(FlightFigures {
-        per_s: took.len() as f64 / all.as_secs_f64(),
-        p50_us: percentile_us(&took, 50),
-        p99_us: percentile_us(&took, 99),
-        refused: refused / count,
-        server_us: cpu.as_secs_f64() * 1e6 / count,
+    Ok(StepFigures {
+        refused,
+        ..figures(took, all, cpu)
     })
 }
 

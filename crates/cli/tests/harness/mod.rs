@@ -51,3 +51,11 @@ pub fn duplicate(from: &Path, to: &Path) {
 pub fn percent(bytes: impl AsRef<[u8]>) -> String {
     percent_encoding::percent_encode(bytes.as_ref(), percent_encoding::NON_ALPHANUMERIC).to_string()
 }
+
+/// The first figure of this name in the text of `/metrics`.
+pub fn metric(text: &str, name: &str) -> f64 {
+    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+    let found = lines.find(|(key, _)| key.split('{').next() == Some(name));
+    let (_, figure) = found.unwrap_or_else(|| panic!("no {name} in {text}"));
+    figure.parse().unwrap()
+}

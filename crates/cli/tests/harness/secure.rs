@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::harness::authority::Authority;
 use crate::harness::child::{Process, dunlin};
-use crate::harness::{eventually, ports};
+use crate::harness::{eventually, metric, ports};
 
 /// The names of its certificate.
 pub const NAMES: &[&str] = &["localhost", "127.0.0.1"];
@@ -109,14 +109,7 @@ impl Secure {
     }
 
     pub fn metric(&self, name: &str) -> f64 {
-        let said = self.get("/metrics").out;
-        let mut lines = said.lines().filter_map(|line| line.split_once(' '));
-        let found = lines.find(|(key, _)| key.split('{').next() == Some(name));
-        found
-            .unwrap_or_else(|| panic!("no {name} in {said}"))
-            .1
-            .parse()
-            .unwrap()
+        metric(&self.get("/metrics").out, name)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::child::{Process, dunlin};
 use super::wire::Wire;
-use super::{eventually, ports};
+use super::{eventually, metric, ports};
 
 /// A running `dunlin up` with its data.
 pub struct Up {
@@ -60,6 +60,12 @@ impl Up {
             up.process.output().contains("Ctrl-C stops it")
         });
         up
+    }
+
+    /// A figure of the metrics of a node.
+    pub fn metric(&self, index: usize, name: &str) -> f64 {
+        let answer = Wire::open(self.ports[index]).request("GET", "/metrics", "");
+        metric(answer.text(), name)
     }
 
     /// A URL on node `index`, counted from 0.

@@ -420,12 +420,7 @@ fn bytes_that_are_no_requests_end_their_connection_alone() {
 fn requests_that_arrive_count_in_the_request_memory() {
     let up = Up::with(1, &["--request-memory", "40MiB"]);
     let authority = up.url(0, "").trim_start_matches("http://").to_owned();
-    let counted = || {
-        let metrics = curl(&[&up.url(0, "/metrics")]).text().to_owned();
-        let mut lines = metrics.lines();
-        let line = lines.find_map(|line| line.strip_prefix("dunlin_request_memory_bytes "));
-        line.unwrap().parse::<usize>().unwrap()
-    };
+    let counted = || up.metric(0, "dunlin_request_memory_bytes") as usize;
     // The length of a frame, and most of it.
     let (bytes, most) = (23 << 20, 22 << 20);
     let mut partial = u32::to_le_bytes(bytes).to_vec();

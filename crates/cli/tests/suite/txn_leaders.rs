@@ -36,8 +36,17 @@ async fn until<T>(what: &str, within: Duration, look: impl AsyncFn() -> Option<T
     }
 }
 
-/// Where the range of a key is led, by the word of all nodes; none while they do not agree.
-async fn leader(up: &Up, name: &str) -> Option<DirectLeader> {
+/// Where the range of a key is led, by the word of all nodes.
+async fn leader(up: &Up, name: &str) -> DirectLeader {
+    let what = "all nodes name one leader";
+    until(what, Duration::from_secs(60), async || {
+        named(up, name).await
+    })
+    .await
+}
+
+/// The same; none while they do not agree.
+async fn named(up: &Up, name: &str) -> Option<DirectLeader> {
     let (mut named, mut own) = (None, BTreeSet::new());
     for node in 0..3 {
         let raw = Raw::at(&up.url(node, ""), "");
@@ -64,12 +73,7 @@ fn answers_name_the_shard_that_leads() {
     let up = Up::nodes(3);
     bank(&up);
     local(async {
-        let found = until(
-            "all nodes name one leader",
-            Duration::from_secs(60),
-            async || leader(&up, "5").await,
-        );
-        let leader = found.await;
+        let leader = leader(&up, "5").await;
         assert_eq!(leader.span.keyspace, "bank");
         assert!(leader.span.start <= "5" && leader.span.end.is_none_or(|end| end > "5"));
         assert_eq!(leader.shards, 1);
@@ -84,12 +88,7 @@ fn a_client_goes_on_at_the_leader_when_its_only_server_is_gone() {
     let up = Up::nodes(3);
     bank(&up);
     local(async {
-        let found = until(
-            "all nodes name one leader",
-            Duration::from_secs(60),
-            async || leader(&up, "5").await,
-        );
-        let led_at = node_at(&up, &found.await.http);
+        let led_at = node_at(&up, &leader(&up, "5").await.http);
         // It knows of no other server than this.
         let proxy = Proxy::to(up.ports[(led_at + 1) % 3]);
         let direct = Client::new(&proxy.url()).unwrap().direct();

@@ -14,7 +14,6 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
 use crate::harness::child::dunlin;
-use crate::harness::curl::curl;
 use crate::harness::direct::{local, upgraded};
 use crate::harness::eventually;
 use crate::harness::up::Up;
@@ -51,12 +50,7 @@ fn idle_clients_are_many_and_cost_little() {
         done.unwrap();
     };
     put();
-    let connections = || {
-        let metrics = curl(&[&up.url(0, "/metrics")]).text().to_owned();
-        let mut lines = metrics.lines();
-        let line = lines.find_map(|line| line.strip_prefix("dunlin_connections "));
-        line.unwrap().parse::<usize>().unwrap()
-    };
+    let connections = || up.metric(0, "dunlin_connections") as usize;
     let (few, before) = (connections(), up.process.rss_kib());
     let idle: Vec<_> = (0..IDLE).map(|_| upgraded(authority, "")).collect();
     assert!(connections() >= few + IDLE);

@@ -6,7 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dunlin_proto::{DirectKey, DirectLeader, DirectReply, DirectRequest, ShardAddress};
+use dunlin_proto::{
+    DIRECT_FRAME_BYTES, DIRECT_PROTOCOL, DIRECT_SHARD, DirectKey, DirectLeader, DirectReply,
+    DirectRequest, ShardAddress,
+};
 use dunlin_rpc::{Caller, ConnectOptions, Keepalive, attach};
 use http_body_util::BodyExt;
 use hyper::header::{CONNECTION, UPGRADE};
@@ -19,17 +22,11 @@ use super::leaders::Leaders;
 use crate::call::{Call, Opening, Reply, Servers, refusal};
 use crate::error::ClientError;
 
-/// The protocol behind the upgrade.
-const PROTOCOL: &str = "dunlin/1";
-/// Names the shard that serves a connection.
-const SHARD: &str = "dunlin-shard";
 /// When a server counts as lost.
 const KEEPALIVE: Keepalive = Keepalive {
     ping_interval: Duration::from_secs(2),
     dead_after: Duration::from_secs(6),
 };
-/// Bytes of the longest request, or answer; the same at the server.
-const FRAME_BYTES: usize = 24 << 20;
 /// After a leader could not be connected to, it is not tried again for so long.
 const PAUSE: Duration = Duration::from_secs(2);
 
@@ -162,7 +159,7 @@ impl Connections {
 fn call() -> Call {
     let mut call = Call::new(Method::GET, "/v1/direct".to_owned());
     call.header(CONNECTION.as_str(), "upgrade".to_owned());
-    call.header(UPGRADE.as_str(), PROTOCOL.to_owned());
+    call.header(UPGRADE.as_str(), DIRECT_PROTOCOL.to_owned());
     call
 }
 
@@ -195,7 +192,7 @@ async fn upgrade(
     let stream = Box::new(TokioIo::new(upgraded));
     let options = ConnectOptions {
         keepalive: KEEPALIVE,
-        frame_bytes_max: FRAME_BYTES,
+        frame_bytes_max: DIRECT_FRAME_BYTES,
         ..ConnectOptions::default()
     };
     let caller = attach(stream, &options);
@@ -203,6 +200,8 @@ async fn upgrade(
 }
 
 fn shard_of(headers: &HeaderMap) -> String {
-    let named = headers.get(SHARD).and_then(|named| named.to_str().ok());
+    let named = headers
+        .get(DIRECT_SHARD)
+        .and_then(|named| named.to_str().ok());
     named.unwrap_or_default().to_owned()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use dunlin_entry::Version;
-use dunlin_history::{Outcome, Step, Transaction};
+use dunlin_history::{Outcome, Step};
 use dunlin_message::Message;
 use dunlin_node::Clock;
 use dunlin_proto::{
@@ -17,8 +17,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::time::sleep;
 
-use super::sessions::{ROWS, list_here};
-use super::txns::{LISTS, home, list_in, name, text_of};
+use super::sessions::{Lost, ROWS, list_here, scanned};
+use super::txns::{list_in, name, note, text_of};
 use super::{IDLE, Nodes, caller, next_step};
 use crate::harness::ask::{Told, Verb, of_verb};
 use crate::harness::clock::SimClock;
@@ -57,9 +57,6 @@ struct Open {
     writes: Vec<(DirectKey, Option<Bytes>)>,
     steps: Vec<Step>,
 }
-
-/// It was not answered, or refused: nothing was committed.
-struct Lost;
 
 fn key_of(name: &str) -> DirectKey {
     DirectKey {
@@ -113,17 +110,8 @@ impl DirectClient {
             Ok(()) if !is_left => self.commit(&mut open).await,
             _ => Outcome::Failed,
         };
-        let mut steps = open.steps;
-        if !matches!(outcome, Outcome::Ok { .. }) {
-            steps.retain(|step| matches!(step, Step::Append(..)));
-        }
-        shared.mix(("direct", invoked, &steps, outcome));
-        shared.txns.history.borrow_mut().push(Transaction {
-            process: PROCESS + self.number as u64,
-            steps,
-            invoked,
-            outcome,
-        });
+        let process = PROCESS + self.number as u64;
+        note(&shared, "direct", (process, invoked), open.steps, outcome);
     }
 
     fn host(&mut self) -> usize {
@@ -209,19 +197,7 @@ impl DirectClient {
             next = rest;
         }
         open.scans.push(whole);
-        let plan = &self.shared.plan;
-        for key in (0..LISTS).filter(|key| home(plan, *key) == KEYSPACE) {
-            let list = found.remove(&name(key)).unwrap_or_default();
-            open.steps.push(Step::Read(name(key), list));
-        }
-        let mut rows = BTreeMap::new();
-        for (key, list) in found {
-            let digits = key.rsplit('-').next();
-            let number = digits.and_then(|digits| digits.parse::<u64>().ok());
-            rows.insert(number.ok_or(Lost)?, list);
-        }
-        let rows: Vec<u64> = rows.into_values().flatten().collect();
-        open.steps.push(Step::Read(ROWS.to_owned(), rows.clone()));
+        let rows = scanned(&self.shared.plan, found, &mut open.steps)?;
         Ok(rows)
     }
 

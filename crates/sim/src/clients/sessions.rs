@@ -6,17 +6,17 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use dunlin_history::{Outcome, Step, Transaction};
+use dunlin_history::{Outcome, Step};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::Value;
 use tokio::time::sleep;
 
-use super::txns::{LISTS, home, list_in, name, over_http, text_of};
+use super::txns::{LISTS, home, list_in, name, note, over_http, text_of};
 use super::{IDLE, Nodes, next_step};
 use crate::harness::ask::Told;
 use crate::harness::host::Shared;
-use crate::plan::pick;
+use crate::plan::{Plan, pick};
 
 /// Where all lists and rows are.
 const KEYSPACE: &str = "keyspaces/range/keys";
@@ -50,7 +50,28 @@ struct Session {
 }
 
 /// It was not answered, or refused: nothing was committed.
-struct Lost;
+pub(super) struct Lost;
+
+/// The steps of a scan that has found these lists; the rows in order.
+pub(super) fn scanned(
+    plan: &Plan,
+    mut found: BTreeMap<String, Vec<u64>>,
+    steps: &mut Vec<Step>,
+) -> Result<Vec<u64>, Lost> {
+    for key in (0..LISTS).filter(|key| home(plan, *key) == "range") {
+        let list = found.remove(&name(key)).unwrap_or_default();
+        steps.push(Step::Read(name(key), list));
+    }
+    let mut rows = BTreeMap::new();
+    for (key, list) in found {
+        let digits = key.rsplit('-').next();
+        let number = digits.and_then(|digits| digits.parse::<u64>().ok());
+        rows.insert(number.ok_or(Lost)?, list);
+    }
+    let rows: Vec<u64> = rows.into_values().flatten().collect();
+    steps.push(Step::Read(ROWS.to_owned(), rows.clone()));
+    Ok(rows)
+}
 
 /// One of the lists that are in the keyspace of all rows.
 pub(super) fn list_here(shared: &Shared, random: &mut StdRng) -> u16 {
@@ -98,17 +119,14 @@ impl Client {
             Ok(()) if !is_left => self.commit(&session).await,
             _ => Outcome::Failed,
         };
-        let mut steps = session.steps;
-        if !matches!(outcome, Outcome::Ok { .. }) {
-            steps.retain(|step| matches!(step, Step::Append(..)));
-        }
-        shared.mix(("session", invoked, &steps, outcome));
-        shared.txns.history.borrow_mut().push(Transaction {
-            process: PROCESS + self.number as u64,
-            steps,
-            invoked,
+        let process = PROCESS + self.number as u64;
+        note(
+            &shared,
+            "session",
+            (process, invoked),
+            session.steps,
             outcome,
-        });
+        );
     }
 
     async fn begin(&mut self) -> Result<Session, Lost> {
@@ -158,23 +176,7 @@ impl Client {
             let text = |of: &str| told[of].as_str().unwrap_or_default().to_owned();
             found.insert(text("key"), list_in(&text("value")));
         }
-        let plan = &self.shared.plan;
-        for key in (0..LISTS).filter(|key| home(plan, *key) == "range") {
-            let list = found.remove(&name(key)).unwrap_or_default();
-            session.steps.push(Step::Read(name(key), list));
-        }
-        let mut rows = BTreeMap::new();
-        for (key, list) in found {
-            let number = key
-                .rsplit('-')
-                .next()
-                .and_then(|digits| digits.parse::<u64>().ok());
-            rows.insert(number.ok_or(Lost)?, list);
-        }
-        let rows: Vec<u64> = rows.into_values().flatten().collect();
-        session
-            .steps
-            .push(Step::Read(ROWS.to_owned(), rows.clone()));
+        let rows = scanned(&self.shared.plan, found, &mut session.steps)?;
         Ok(rows)
     }
 

@@ -108,13 +108,8 @@ impl Client {
         };
         let invoked = shared.ranges.moment();
         let (steps, outcome) = self.append(&keys, &appends).await;
-        shared.mix(("txn", invoked, &steps, outcome));
-        shared.txns.history.borrow_mut().push(Transaction {
-            process: self.number as u64,
-            steps,
-            invoked,
-            outcome,
-        });
+        let process = self.number as u64;
+        note(&shared, "txn", (process, invoked), steps, outcome);
     }
 
     async fn append(&mut self, keys: &[u16], appends: &[Step]) -> (Vec<Step>, Outcome) {
@@ -209,6 +204,26 @@ fn done(told: Option<Told>) -> Done {
 
 pub(super) fn name(key: u16) -> String {
     format!("list/{}/{}", key % 3, key / 3)
+}
+
+/// A transaction has ended: what it has read counts where it is done.
+pub(super) fn note(
+    shared: &Shared,
+    kind: &str,
+    (process, invoked): (u64, u64),
+    mut steps: Vec<Step>,
+    outcome: Outcome,
+) {
+    if !matches!(outcome, Outcome::Ok { .. }) {
+        steps.retain(|step| matches!(step, Step::Append(..)));
+    }
+    shared.mix((kind, invoked, &steps, outcome));
+    shared.txns.history.borrow_mut().push(Transaction {
+        process,
+        steps,
+        invoked,
+        outcome,
+    });
 }
 
 /// A list as it is stored.

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_links::{Answered, Call, Connect, Times, Transport};
-use dunlin_node::Quorum;
 use dunlin_node::http::LocalFuture;
 use dunlin_rpc::{Caller, ConnectOptions, connect};
 
-use crate::harness::ask::{Ask, Told, Verb};
+use crate::harness::ask::{Ask, Told, Verb, of_verb};
 use crate::harness::front;
 use crate::harness::transport::SimTransport;
 
@@ -104,15 +103,7 @@ pub async fn ask_http(
     wait: Duration,
 ) -> Result<(u16, Bytes), String> {
     let verb = Verb::Http(format!("{method} {target}"), body);
-    let ask = Ask {
-        keyspace: 0,
-        quorum: Quorum { ack: 1, from: 1 },
-        deadline_ms: None,
-        after_ms: None,
-        key: Bytes::new(),
-        verb,
-    };
-    match caller.call(ask, wait).await {
+    match caller.call(of_verb(verb), wait).await {
         Ok(Told::Http(status, body)) => Ok((status, body)),
         Ok(other) => Err(format!("{other:?}")),
         Err(error) => Err(error.to_string()),

@@ -9,7 +9,7 @@ use crate::harness::child::{Process, dunlin, without_settings};
 use crate::harness::curl::{get, put};
 use crate::harness::up::Up;
 use crate::harness::wire::Wire;
-use crate::harness::{eventually, ports};
+use crate::harness::{self, eventually, ports};
 
 const MIB: usize = 1 << 20;
 
@@ -58,14 +58,7 @@ impl Alone {
 
 fn metric(port: u16, name: &str) -> u64 {
     let answer = Wire::open(port).request("GET", "/metrics", "");
-    let text = answer.text();
-    let mut lines = text.lines().filter_map(|line| line.split_once(' '));
-    let found = lines.find(|(key, _)| key.split('{').next() == Some(name));
-    found
-        .unwrap_or_else(|| panic!("no {name} in {text}"))
-        .1
-        .parse()
-        .unwrap()
+    harness::metric(answer.text(), name) as u64
 }
 
 #[test]
