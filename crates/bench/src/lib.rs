@@ -11,6 +11,7 @@
 //! - [`replication`]: paper 001: two nodes under constant rates, stream clients beside
 //! - [`views`]: how fast a view is built and answers, and how far it is behind; SQLite beside
 //! - [`transport`], [`rpc`]: paper 003: messages and calls between two threads, beside sockets alone, iperf3 and gRPC
+//! - [`tpcc`]: paper 003: a workload derived from TPC-C, beside PostgreSQL
 //! - [`rivals`]: the same requests to Dunlin, etcd, NATS JetStream and Redis, in turns
 //! - [`sweep`]: how the highest rate is searched for, decisions only
 //! - [`measure`]: one load run with the CPU it cost; [`spread`], [`interval`]: medians, means of several
@@ -47,6 +48,7 @@ pub mod rpc;
 pub mod shards;
 pub mod spread;
 pub mod sweep;
+pub mod tpcc;
 pub mod transport;
 pub mod views;
 pub mod wal;

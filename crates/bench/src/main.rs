@@ -1,7 +1,7 @@
 //! `dunlin-bench`: see the library for the map.
 
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
 use dunlin_bench::error::BenchError;
@@ -11,9 +11,10 @@ use dunlin_bench::options::{
     CopyOptions, MoveOptions, Options, PairOptions, QuorumOptions, RangesOptions,
     ReplicationOptions, RivalsOptions, ShardsOptions, Table, TxnOptions, ViewsOptions, WalOptions,
 };
+use dunlin_bench::tpcc::options::{TpccCommand, TpccOptions};
 use dunlin_bench::{
     contention, copy, ladder, moves, quorum, ranges, replication, report, rivals, rpc, shards,
-    transport, views, wal,
+    tpcc, transport, views, wal,
 };
 
 // The date of a report is the one thing here that is taken from the calendar.
@@ -46,6 +47,7 @@ fn run(options: Options, date_utc: &str) -> Result<(), BenchError> {
         Table::Views(options) => run_views(&options, date_utc, &command_line),
         Table::Transport(options) => run_transport(&options, date_utc, &command_line),
         Table::Rpc(options) => run_rpc(&options, date_utc, &command_line),
+        Table::Tpcc(options) => run_tpcc(&options, date_utc, &command_line),
         Table::Rivals(options) => run_rivals(&options, date_utc, &command_line),
     }
 }
@@ -127,6 +129,25 @@ fn run_contention(
         options.out().display(),
         written.join(", ")
     );
+    Ok(())
+}
+
+fn run_tpcc(options: &TpccOptions, date_utc: &str, command_line: &str) -> Result<(), BenchError> {
+    match &options.command {
+        Some(TpccCommand::Load(options)) => return tpcc::load(options),
+        Some(TpccCommand::Compare(options)) => {
+            let same = tpcc::compare::compare(options, &Interrupt::watch()?)?;
+            println!("{same}");
+            return Ok(());
+        }
+        None => {}
+    }
+    let window = Duration::from_secs_f64(options.seconds.max(0.0));
+    let origin = rpc::Origin::of((false, window), date_utc, command_line);
+    let report = tpcc::run(options, &Interrupt::watch()?, origin)?;
+    let written = tpcc::report::write(&report, &options.out)?;
+    println!("{}", tpcc::report::table(&report));
+    println!("written: {}/{}", options.out.display(), written.join(", "));
     Ok(())
 }
 

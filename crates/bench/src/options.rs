@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::cluster::Sync;
 use crate::ladder::case::{Rung, RungAt, Stage};
 use crate::load::key::Order;
+use crate::tpcc::options::TpccOptions;
 
 /// Load tests of Dunlin, one for each table it is compared with.
 #[derive(Debug, Parser)]
@@ -43,6 +44,8 @@ pub enum Table {
     Transport(PairOptions),
     /// Paper 003: calls between two threads, beside a blocking ping-pong, a bare stream and gRPC.
     Rpc(PairOptions),
+    /// Paper 003: a workload derived from TPC-C, beside PostgreSQL.
+    Tpcc(TpccOptions),
     /// Puts and gets of Dunlin, etcd, NATS JetStream and Redis, in turns.
     ///
     /// etcd and NATS are those that `scripts/rivals.sh` builds (it needs Go), Redis is the installed one (Debian:

@@ -251,8 +251,21 @@ impl DirectTransaction {
         keyspace: &str,
         key: &[u8],
     ) -> Result<Option<Bytes>, ClientError> {
-        let mut values = self.read(vec![key_of(keyspace, key)], true).await?;
+        let mut values = self.get_many_locked(&[(keyspace, key)]).await?;
         Ok(values.pop().flatten())
+    }
+
+    /// The values of several keys, read with one request when it is this transaction's turn to use the first of them. It must be
+    /// the first read.
+    ///
+    /// # Errors
+    /// As [`DirectTransaction::get_locked`].
+    pub async fn get_many_locked(
+        &self,
+        keys: &[(&str, &[u8])],
+    ) -> Result<Vec<Option<Bytes>>, ClientError> {
+        let keys = keys.iter().map(|(keyspace, key)| key_of(keyspace, key));
+        self.read(keys.collect(), true).await
     }
 
     async fn read(

@@ -65,8 +65,8 @@ pub struct DirectCommit {
 /// What a client asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DirectRequest {
-    /// The values of keys at a timestamp; none for one that is given now. With `lock` it waits for the turn of its only
-    /// key first, and `at` must be none.
+    /// The values of keys at a timestamp; none for one that is given now. With `lock` it waits for the turn of the first
+    /// key before, and `at` must be none.
     Read {
         /// The timestamp.
         at: Option<Version>,

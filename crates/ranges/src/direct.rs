@@ -317,11 +317,17 @@ impl Session {
         (at, lock, keys): (Option<Version>, bool, Vec<Place>),
     ) -> Result<DirectResponse, Rejected> {
         admit(services, keys.len(), 0)?;
-        let role = if lock { Role::Write } else { Role::Read };
-        let named = keys.iter().map(|place| (&*place.keyspace, role));
+        // A lock keeps others waiting.
+        let role = |number| match (number, lock) {
+            (0, true) => Role::Write,
+            _ => Role::Read,
+        };
+        let named = keys.iter().enumerate();
+        let named = named.map(|(number, place)| (&*place.keyspace, role(number)));
         let keyspaces = keyspaces_for(services, &self.may, named)?;
         if lock {
-            return self.read_locked(client, at, &keyspaces, &keys).await;
+            let clients = (client, budget);
+            return self.read_locked(clients, at, &keyspaces, &keys).await;
         }
         let at = match at {
             Some(at) => check_at(services, at)?,
@@ -344,23 +350,32 @@ impl Session {
         Ok(at)
     }
 
+    /// Reads keys once it is the transaction's turn to use the first: those of its range with the lock itself.
     async fn read_locked(
         &self,
-        client: &Client,
+        (client, budget): (&Client, &Budget),
         at: Option<Version>,
         keyspaces: &Keyspaces,
         keys: &[Place],
     ) -> Result<DirectResponse, Rejected> {
-        let ([place], None) = (keys, at) else {
+        let ([first, ..], None) = (keys, at) else {
             return Err(Rejected::bad(
-                "a transaction locks one key, with its first read: name one key and no timestamp",
+                "a transaction locks the first key of its first read: name keys and no timestamp",
             ));
         };
-        let (keyspace, index) = whereabouts(keyspaces, place)?;
-        let (range, key) = (range_id(keyspace, index), place.key.clone());
-        let locked = client
-            .lock((range, key.clone()), Version(0), vec![key])
-            .await;
+        let of_lock = whereabouts(keyspaces, first)?;
+        let (mut beside, mut elsewhere) = (Vec::new(), BTreeMap::<Where, Vec<Place>>::new());
+        for place in keys.iter().collect::<BTreeSet<_>>() {
+            let at = whereabouts(keyspaces, place)?;
+            if at == of_lock {
+                beside.push(place.clone());
+            } else {
+                elsewhere.entry(at).or_default().push(place.clone());
+            }
+        }
+        let (range, key) = (range_id(of_lock.0, of_lock.1), first.key.clone());
+        let reads = beside.iter().map(|place| place.key.clone()).collect();
+        let locked = client.lock((range, key), Version(0), reads).await;
         let Some((lock, values)) = locked else {
             return Err(Rejected::new(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -369,7 +384,17 @@ impl Session {
         };
         let at = lock.at;
         self.give(at, Some(lock));
-        Ok(DirectResponse::Values(at, values))
+        let read = values.iter().flatten();
+        budget.grow(read.map(|(_, value)| value.len()).sum())?;
+        // An answer has the values of the first keys that fit into it.
+        let rest = beside.split_off(values.len());
+        if !rest.is_empty() {
+            elsewhere.insert(of_lock, rest);
+        }
+        let mut found = read_places((client, budget), keyspaces, elsewhere, at).await?;
+        found.extend(beside.into_iter().zip(values));
+        let values = keys.iter().map(|place| found.get(place).cloned().flatten());
+        Ok(DirectResponse::Values(at, values.collect()))
     }
 
     async fn page(

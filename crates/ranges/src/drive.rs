@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dunlin_log::Progress;
 use dunlin_txn::{Leader, Oracle};
+use raft::eraftpb::MessageType;
 use raft::{RawNode, StateRole};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -20,6 +21,11 @@ use crate::ranges::AtShard;
 const TICK: Duration = Duration::from_millis(100);
 /// A replica that waits for a snapshot which nobody fetches is offered another after so many ticks.
 const SNAPSHOT_TICKS: u32 = 30;
+/// Bytes of committed entries of a shard that may wait until its store takes writes; then it takes no more of them from
+/// other leaders.
+const UNAPPLIED_MAX: usize = 64 << 20;
+/// Its own leaders propose no more values from here on.
+const UNAPPLIED_OF_LEADERS: usize = UNAPPLIED_MAX / 8;
 
 impl AtShard {
     /// Takes all replicas on, for as long as the shard runs.
@@ -45,6 +51,7 @@ impl AtShard {
             let is_tick = now >= tick_at;
             let dirty = self.dirty.take();
             let groups: Vec<Rc<Group>> = if is_tick {
+                self.count_unapplied();
                 // What was missed while the process stood still is not made up for: others would be unseated.
                 tick_at = now + TICK;
                 self.groups.borrow().values().cloned().collect()
@@ -115,6 +122,7 @@ impl AtShard {
             self.take(group, node, inbound);
             group.draw(node);
         }
+        self.apply_waiting(group, node)?;
         self.propose(group, node);
         propose_change(group, node);
         begin_reads(group, node);
@@ -141,6 +149,11 @@ impl AtShard {
         Ok(())
     }
 
+    /// Whether its leaders propose no values for now, for the store does not take what they have proposed before.
+    pub fn is_store_behind(&self) -> bool {
+        self.unapplied_bytes.get() > UNAPPLIED_OF_LEADERS
+    }
+
     /// Slows proposals down while a replica gets a copy, so that all entries behind it can be held.
     fn throttle(&self, group: &Group, node: &RawNode<GroupStorage>) {
         let held = group.hold_from(node);
@@ -156,6 +169,13 @@ impl AtShard {
 
     fn take(&self, group: &Group, node: &mut RawNode<GroupStorage>, inbound: Inbound) {
         let stepped = match inbound {
+            // It is sent again, until the store takes those before it.
+            Inbound::Message(message)
+                if message.get_msg_type() == MessageType::MsgAppend
+                    && self.unapplied_bytes.get() > UNAPPLIED_MAX =>
+            {
+                Ok(())
+            }
             Inbound::Message(message) if self.is_fetched_first(group, &message) => {
                 self.fetch(group, message);
                 Ok(())

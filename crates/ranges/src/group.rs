@@ -12,7 +12,7 @@ use dunlin_proto::ShardAddress;
 use dunlin_raftlog::{GroupLog, GroupStorage, Position, Record};
 use dunlin_txn::{Answer, Command, Leader, Oracle, State, Verdict};
 use dunlin_versions::Meta;
-use raft::eraftpb::Message;
+use raft::eraftpb::{Entry, Message};
 use raft::{Config, RawNode, StateRole};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -137,6 +137,8 @@ pub(crate) struct Group {
     /// Something was applied, or another leads.
     pub moved: Notify,
     pub tending: Tending,
+    /// Committed entries that wait until the store takes writes.
+    pub unapplied: RefCell<VecDeque<Entry>>,
     /// Who waits for an entry to be applied: by its index, with its term.
     pub pending: RefCell<BTreeMap<u64, (u64, Waiter)>>,
     pub reads: RefCell<Reads<Waiter>>,
@@ -151,9 +153,14 @@ pub(crate) struct Group {
     /// Snapshots that others fetch here.
     pub serving: RefCell<BTreeMap<u64, Sent>>,
     pub counters: Counters,
+    timeouts: Timeouts,
+}
+
+/// Election timeouts of a replica.
+struct Timeouts {
     random: RefCell<StdRng>,
-    /// The election timeout that was drawn, and for which term and role.
-    timeout: Cell<(u64, StateRole, usize)>,
+    /// The last that was drawn, and for which term and role.
+    drawn: Cell<(u64, StateRole, usize)>,
 }
 
 /// Where a replica is.
@@ -257,6 +264,7 @@ impl Group {
             is_taking_lead: Cell::new(false),
             moved: Notify::new(),
             tending: Tending::default(),
+            unapplied: RefCell::default(),
             pending: RefCell::default(),
             reads: RefCell::new(reads),
             persisting: RefCell::default(),
@@ -266,8 +274,10 @@ impl Group {
             snapshot_ticks: RefCell::default(),
             serving: RefCell::default(),
             counters: Counters::default(),
-            random: RefCell::new(StdRng::seed_from_u64(seed ^ id)),
-            timeout: Cell::new((u64::MAX, StateRole::Follower, ELECTION_TICKS)),
+            timeouts: Timeouts {
+                random: RefCell::new(StdRng::seed_from_u64(seed ^ id)),
+                drawn: Cell::new((u64::MAX, StateRole::Follower, ELECTION_TICKS)),
+            },
         };
         group.draw(&mut group.node.borrow_mut());
         if group.is_first() {
@@ -291,18 +301,18 @@ impl Group {
     /// Has `raft` go by an election timeout of this replica's own random numbers, drawn for each term and role.
     pub fn draw(&self, node: &mut RawNode<GroupStorage>) {
         let now = (node.raft.term, node.raft.state);
-        let (term, role, drawn) = self.timeout.get();
+        let (term, role, drawn) = self.timeouts.drawn.get();
         let ticks = if now == (term, role) && node.raft.election_elapsed > 0 {
             drawn
         } else {
-            (self.random.borrow_mut()).random_range(ELECTION_TICKS..2 * ELECTION_TICKS)
+            (self.timeouts.random.borrow_mut()).random_range(ELECTION_TICKS..2 * ELECTION_TICKS)
         };
         if now.1 == StateRole::Leader && now != (term, role) {
             self.counters
                 .elections
                 .set(self.counters.elections.get() + 1);
         }
-        self.timeout.set((now.0, now.1, ticks));
+        self.timeouts.drawn.set((now.0, now.1, ticks));
         node.raft.set_randomized_election_timeout(ticks);
     }
 
@@ -382,6 +392,7 @@ impl Group {
         self.moved.notify_waiters();
         self.inbox.borrow_mut().clear();
         self.persisting.borrow_mut().clear();
+        self.unapplied.borrow_mut().clear();
     }
 
     /// Who waits for entries is not told what became of them: it is not known here any more.

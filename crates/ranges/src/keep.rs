@@ -158,6 +158,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
         next_place: Cell::new(place),
         copies: Semaphore::new(COPIES_MAX),
         scans: Cell::default(),
+        unapplied_bytes: Cell::default(),
     });
     let driven = own.clone();
     tokio::task::spawn_local(async move { driven.log.log().drive().await });

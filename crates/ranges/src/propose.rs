@@ -27,7 +27,7 @@ impl AtShard {
             if waiter.is_closed() {
                 continue;
             }
-            if group.others.allowance.get() == Some(0) && command.has_values() {
+            if !self.may_add(group) && command.has_values() {
                 later.push_back((command, waiter));
                 continue;
             }
@@ -69,7 +69,12 @@ impl AtShard {
     pub fn may_propose(&self, group: &Group) -> bool {
         let node = &mut *group.node.borrow_mut();
         self.propose(group, node);
-        !is_held(group, node) && group.others.allowance.get() != Some(0)
+        !is_held(group, node) && self.may_add(group)
+    }
+
+    /// Whether entries with values may be added to the log of a range.
+    fn may_add(&self, group: &Group) -> bool {
+        group.others.allowance.get() != Some(0) && !self.is_store_behind()
     }
 
     /// Proposes an entry: its index and term, or the reply to its waiter.

@@ -46,6 +46,8 @@ pub(crate) struct AtShard {
     pub copies: Semaphore,
     /// Scans that leaders of this shard have started.
     pub scans: Cell<u64>,
+    /// Bytes of committed entries that wait until the store takes writes.
+    pub unapplied_bytes: Cell<usize>,
 }
 
 impl AtShard {

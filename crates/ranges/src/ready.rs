@@ -1,5 +1,7 @@
 //! What raft hands out: entries to the log, committed ones to the store, messages to others, and answers to who waits.
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 use dunlin_log::AppendError;
 use dunlin_node::Sabotage;
@@ -30,6 +32,8 @@ impl AtShard {
         };
         if snapshot.is_some() {
             group.forget_pending();
+            // It brings more than they would.
+            group.unapplied.borrow_mut().clear();
             if let Some(descriptor) = group.others.installed.take()
                 && self.sabotage != Sabotage::KeepOldConfiguration
             {
@@ -37,9 +41,8 @@ impl AtShard {
             }
         }
         let committed = ready.take_committed_entries();
-        let last_applied = committed.last().map(|entry| entry.index);
         let has_change = committed.iter().any(is_change);
-        self.apply(group, node, committed)?;
+        self.await_store(group, committed);
         for state in ready.take_read_states() {
             if let Ok(number) = state.request_ctx.as_slice().try_into() {
                 let number = u64::from_le_bytes(number);
@@ -62,11 +65,7 @@ impl AtShard {
         }
         group.persisting.borrow_mut().push_back(persisting);
         node.advance_append_async(ready);
-        if let Some(last) = last_applied {
-            node.advance_apply_to(last);
-        }
-        self.let_read(group);
-        Ok(())
+        self.apply_waiting(group, node)
     }
 
     /// Writes a record, now or when the log takes it: what raft reads must be there at once all the same.
@@ -152,6 +151,53 @@ impl AtShard {
             Sabotage::VoteUnsynced if node.raft.leader_id == 0 => log.last(),
             _ => log.synced(),
         }
+    }
+
+    /// Has committed entries wait until the store takes writes.
+    fn await_store(&self, group: &Group, entries: Vec<Entry>) {
+        let bytes = self.unapplied_bytes.get() + bytes_of(&entries);
+        self.unapplied_bytes.set(bytes);
+        group.unapplied.borrow_mut().extend(entries);
+    }
+
+    /// Counts again what waits at all replicas: some have failed or gone.
+    pub fn count_unapplied(&self) {
+        let groups = self.groups.borrow();
+        let of_group = |group: &Rc<Group>| bytes_of(&*group.unapplied.borrow());
+        self.unapplied_bytes
+            .set(groups.values().map(of_group).sum());
+    }
+
+    /// Applies committed entries, unless the store is stopped: it would have all of the shard wait for a flush, which may
+    /// hang with its disk. Tried again with the next tick.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn apply_waiting(
+        &self,
+        group: &Group,
+        node: &mut RawNode<GroupStorage>,
+    ) -> Result<(), String> {
+        if group.unapplied.borrow().is_empty() {
+            self.let_read(group);
+            return Ok(());
+        }
+        if self.store.is_stopped().map_err(|error| error.to_string())? {
+            return Ok(());
+        }
+        let entries: Vec<Entry> = group.unapplied.take().into();
+        let left = self
+            .unapplied_bytes
+            .get()
+            .saturating_sub(bytes_of(&entries));
+        self.unapplied_bytes.set(left);
+        let last = entries.last().map(|entry| entry.index);
+        self.apply(group, node, entries)?;
+        if let Some(last) = last {
+            node.advance_apply_to(last);
+        }
+        self.let_read(group);
+        Ok(())
     }
 
     /// Applies committed entries, and answers their waiters.
@@ -337,6 +383,10 @@ fn same_configuration(mut one: ConfState, mut other: ConfState) -> bool {
         state.learners.sort_unstable();
     }
     one == other
+}
+
+fn bytes_of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> usize {
+    entries.into_iter().map(|entry| entry.data.len()).sum()
 }
 
 /// Whether an entry changes the replicas of its range.

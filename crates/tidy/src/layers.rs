@@ -60,15 +60,16 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ),
     ("client", &["entry", "proto", "rpc", "tls"], &[]),
     ("copy", &["client", "log", "secret"], &[]),
+    ("tpcc", &["client"], &[]),
     (
         "cli",
         &[
             "changes", "chart", "client", "copy", "entry", "links", "log", "metadata", "node",
             "ranges", "rpc", "secret", "store", "tls", "views",
         ],
-        &["history", "proto"],
+        &["history", "proto", "tpcc"],
     ),
-    ("bench", &["chart", "client", "log", "rpc"], &[]),
+    ("bench", &["chart", "client", "log", "rpc", "tpcc"], &[]),
     (
         "sim",
         &[

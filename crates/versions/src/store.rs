@@ -140,6 +140,15 @@ impl Store {
         Ok(used.max(of_groups).map_or(0, |place| place + 1))
     }
 
+    /// Whether a write would wait now until rows are flushed or compacted.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn is_stopped(&self) -> Result<bool, StoreError> {
+        let stopped = self.db.property_int_value("rocksdb.is-write-stopped")?;
+        Ok(stopped == Some(1))
+    }
+
     /// Sets what is known of a group.
     ///
     /// # Errors

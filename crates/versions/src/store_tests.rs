@@ -418,3 +418,18 @@ fn a_key_that_is_written_again_is_kept_as_it_is_then() {
         }
     }
 }
+
+#[test]
+fn a_store_that_would_wait_for_a_compaction_is_stopped() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), &resources(), true).unwrap();
+    let limit = |name, files| store.db.set_options(&[(name, files)]).unwrap();
+    limit("level0_file_num_compaction_trigger", "100");
+    assert!(!store.is_stopped().unwrap());
+    limit("level0_stop_writes_trigger", "1");
+    store.set(1, &Meta::default()).unwrap();
+    store.flush().unwrap();
+    assert!(store.is_stopped().unwrap());
+    limit("level0_stop_writes_trigger", "36");
+    assert!(!store.is_stopped().unwrap());
+}

@@ -15,7 +15,7 @@ use super::{Cluster, ClusterError, directory, ports, ready};
 use crate::interrupt::Interrupt;
 
 /// Its user in the database.
-const USER: &str = "bench";
+pub const USER: &str = "bench";
 /// Connections that it takes.
 const CONNECTIONS: &str = "max_connections=300";
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,6 +1,6 @@
 //! Paper 003: what a transaction of one read and one write costs, step by step, one after the other.
 //!
-//! - [`case`]: how they are sent, and where the data are; [`client`]: the clients; [`figures`]: what they came to;
+//! - [`case`]: how they are sent, and where the data are; [`client`]: the clients; [`mod@figures`]: what they came to;
 //!   [`report`]: the table
 //! - [`flight`]: cases of several at a time; [`several`]: their clients
 
@@ -222,7 +222,7 @@ fn start(
             format!(r#"{{"name":"{KEYSPACE}","mode":"transactional","replicas":{replicas}}}"#);
         remote::create((at, interrupt), &body)?;
         if *stage == Stage::Three {
-            led_here(at, interrupt)?;
+            remote::lead_all((at, interrupt), &[KEYSPACE, ORACLE], LEADER)?;
         }
         filled((at, KEYSPACE), interrupt)?;
         if *stage == Stage::Memory && options.wants_flights() {
@@ -274,22 +274,6 @@ fn postgres_at(
     let cluster = postgres::start(programs, place, interrupt)?;
     fill_table(cluster.addresses[0]).map_err(|error| failed("PostgreSQL", &error))?;
     Ok(cluster)
-}
-
-/// Has one node lead all ranges.
-fn led_here(at: SocketAddr, interrupt: &Interrupt) -> Result<(), BenchError> {
-    for keyspace in [KEYSPACE, ORACLE] {
-        let whole = remote::until((at, interrupt), keyspace, "three replicas", |led| {
-            led.is_whole
-        })?;
-        if whole.node != LEADER {
-            remote::lead(at, keyspace, LEADER)?;
-        }
-        remote::until((at, interrupt), keyspace, "n1 leads", |led| {
-            led.node == LEADER
-        })?;
-    }
-    Ok(())
 }
 
 /// One case, its client on a processor of its own.

@@ -100,6 +100,29 @@ pub fn lead(at: SocketAddr, keyspace: &str, node: &str) -> Result<(), BenchError
     }
 }
 
+/// Has one node lead the range of each keyspace, once all replicas are there.
+///
+/// # Errors
+/// When it does not lead within two minutes, or the user stops the run.
+pub fn lead_all(
+    (at, interrupt): (SocketAddr, &Interrupt),
+    keyspaces: &[&str],
+    node: &str,
+) -> Result<(), BenchError> {
+    for keyspace in keyspaces {
+        let whole = until((at, interrupt), keyspace, "all replicas", |led| {
+            led.is_whole
+        })?;
+        if whole.node != node {
+            lead(at, keyspace, node)?;
+        }
+        until((at, interrupt), keyspace, "the node leads", |led| {
+            led.node == node
+        })?;
+    }
+    Ok(())
+}
+
 /// Creates a keyspace, which nodes that have just started may refuse for a moment.
 ///
 /// # Errors

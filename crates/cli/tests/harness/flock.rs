@@ -1,5 +1,6 @@
 //! A cluster of processes: an etcd and nodes of `dunlin serve`.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,6 +28,8 @@ pub struct Node {
     pub namespace: Option<String>,
     /// Whether its clock is so far ahead, by Debian's package `faketime`.
     pub is_ahead_70_years: bool,
+    /// Further variables of its environment.
+    pub environment: Vec<(OsString, OsString)>,
     process: Option<Process>,
 }
 
@@ -197,6 +200,7 @@ impl Node {
             flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
             namespace: None,
             is_ahead_70_years: false,
+            environment: Vec::new(),
             process: None,
         }
     }
@@ -218,7 +222,8 @@ impl Node {
             .args(["--listen", &format!("{}:{}", self.host, self.listen)])
             .arg("--data")
             .arg(&self.data)
-            .args(&self.flags);
+            .args(&self.flags)
+            .envs(self.environment.iter().cloned());
         if self.is_ahead_70_years {
             let arch = std::env::consts::ARCH;
             let library = format!("/usr/lib/{arch}-linux-gnu/faketime/libfaketimeMT.so.1");

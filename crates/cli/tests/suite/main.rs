@@ -32,6 +32,7 @@ mod shards;
 mod streams;
 mod suite_ranges;
 mod tls;
+mod tpcc;
 mod txn;
 mod txn_add;
 mod txn_direct;

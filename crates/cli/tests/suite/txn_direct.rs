@@ -264,6 +264,33 @@ fn counters_are_exact_beside_clients_over_http() {
 }
 
 #[test]
+fn keys_of_all_ranges_are_read_beside_a_locked_one() {
+    let up = Up::nodes(3);
+    bank(&up);
+    local(async {
+        let direct = Client::new(&servers(&up, 0)).unwrap().direct();
+        let keys = ["4", "1", "5", "8", "none", "4"].map(|key| ("bank", key.as_bytes()));
+        let first = direct.transact(async |txn| {
+            let values = txn.get_many_locked(&keys).await?;
+            assert!(values.iter().all(Option::is_none), "{values:?}");
+            for key in ["1", "4", "5", "8"] {
+                txn.put("bank", key.as_bytes(), key.into())?;
+            }
+            Ok(())
+        });
+        first.await.unwrap();
+        let read = direct.transact(async |txn| txn.get_many_locked(&keys).await);
+        let read = read.await.unwrap().into_iter();
+        let read: Vec<_> = read.map(|value| value.map(|v| v.to_vec())).collect();
+        let wanted = [Some("4"), Some("1"), Some("5"), Some("8"), None, Some("4")];
+        assert_eq!(
+            read,
+            wanted.map(|value| value.map(|v| v.as_bytes().to_vec()))
+        );
+    });
+}
+
+#[test]
 fn an_outcome_is_final_whoever_asks() {
     let up = Up::nodes(3);
     bank(&up);
@@ -375,8 +402,8 @@ fn a_client_can_do_nothing_to_others() {
             (of(elsewhere), 404, "no keyspace elsewhere"),
             (of(reserved), 400, "not for users"),
             (read(None, &[""]), 400, "key"),
-            (locks(None, &["1", "2"]), 400, "locks one key"),
-            (locks(Some(at), &["1"]), 400, "locks one key"),
+            (locks(None, &[]), 400, "locks the first key"),
+            (locks(Some(at), &["1"]), 400, "locks the first key"),
         ] {
             let refused = one.refused(request).await;
             assert_eq!(refused.0, status, "{refused:?}");

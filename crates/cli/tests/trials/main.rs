@@ -27,6 +27,7 @@ mod peers;
 mod range_recover;
 mod range_targets;
 mod ranges;
+mod slow_flush;
 mod space;
 mod time;
 mod tls;

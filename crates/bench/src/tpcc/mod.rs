@@ -1,0 +1,154 @@
+//! A workload derived from TPC-C, on Dunlin and on PostgreSQL.
+//!
+//! - [`options`]: the command line; [`case`]: servers and media; [`database`]: servers that are loaded
+//! - [`mod@compare`]: both stores, transaction by transaction
+//! - [`mod@run`]: one round; [`mod@figures`], [`model`]: what it came to; [`report`]: the tables
+
+use std::time::Duration;
+
+use dunlin_tpcc::dunlin::Dunlin;
+use dunlin_tpcc::postgres::{Admin, ServerAddress};
+use dunlin_tpcc::terminal::Waits;
+
+use crate::error::BenchError;
+use crate::interrupt::Interrupt;
+use crate::program;
+use crate::progress::Progress;
+use crate::rpc::Origin;
+use crate::spread::Runs;
+
+pub mod case;
+pub mod compare;
+pub mod database;
+pub mod figures;
+pub mod model;
+pub mod options;
+pub mod report;
+pub mod run;
+
+use case::{Engine, Medium, TpccCase};
+use database::{Database, TpccSetting, filled, make_keyspace, population};
+use model::{Tpcc, TpccRuns};
+use options::{Beside, LoadOptions, LoadTarget, TpccOptions};
+use run::{Known, TpccRound};
+
+/// Before a round counts.
+const WARM: Duration = Duration::from_secs(2);
+
+/// Carries it out: in every round each case has its turn.
+///
+/// # Errors
+/// When a server does not start, a transaction fails, a condition does not hold, or the user stops the run.
+pub fn run(
+    options: &TpccOptions,
+    interrupt: &Interrupt,
+    origin: Origin,
+) -> Result<Tpcc, BenchError> {
+    let progress = Progress::start();
+    let dunlin = program::dunlin_or(options.dunlin.as_deref())?;
+    let disk = options.data_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let setting = TpccSetting {
+        dunlin: &dunlin,
+        disk: &disk,
+        warehouses: options.warehouses,
+        population: population(options.tenth, options.seed),
+    };
+    let mut databases = Vec::new();
+    let cases = cases(options);
+    for &case in &cases {
+        let database = Database::start(&setting, case, interrupt, &progress)?;
+        let known = Known::of(&database)?;
+        progress.say(&format!("{}: all conditions hold", case.name()));
+        databases.push((database, known));
+    }
+    let terminals = options.terminals.unwrap_or(options.warehouses);
+    let mut rows: Vec<TpccRuns> = Runs::all(cases);
+    for number in 0..options.repeats {
+        for (row, (database, known)) in rows.iter_mut().zip(&mut databases) {
+            interrupt.check()?;
+            let round = TpccRound {
+                mix: options.mix.mix(),
+                terminals,
+                waits: if options.keying {
+                    Waits::Keying
+                } else {
+                    Waits::Fastest
+                },
+                warm: WARM,
+                window: Duration::from_secs_f64(options.seconds.max(0.1)),
+                seed: options.seed + u64::from(number),
+                is_killed: options.kill_leader && row.case.engine == Engine::Dunlin,
+            };
+            let figures = run::run(database, known, round, interrupt)?;
+            progress.say(&report::line(row.case, &figures));
+            row.runs.push(figures);
+        }
+    }
+    Ok(Tpcc {
+        origin,
+        mix: options.mix.mix().name(),
+        warehouses: options.warehouses,
+        terminals,
+        keying: options.keying,
+        is_killed: options.kill_leader,
+        scale: setting.population.scale,
+        rows,
+    })
+}
+
+fn cases(options: &TpccOptions) -> Vec<TpccCase> {
+    let media = match options.media.as_slice() {
+        [] => vec![Medium::Memory],
+        media => media.to_vec(),
+    };
+    let mut cases = Vec::new();
+    for medium in media {
+        cases.push(TpccCase {
+            engine: Engine::Dunlin,
+            medium,
+            replicas: options.replicas,
+        });
+        if options.beside.contains(&Beside::Postgres) {
+            let rivals = [Engine::ReadCommitted, Engine::Serializable];
+            cases.extend(rivals.map(|engine| TpccCase {
+                engine,
+                medium,
+                replicas: 1,
+            }));
+        }
+    }
+    cases
+}
+
+/// Loads servers that run already.
+///
+/// # Errors
+/// When they refuse, or hold other rows.
+pub fn load(options: &LoadOptions) -> Result<(), BenchError> {
+    let progress = Progress::start();
+    let setting = TpccSetting {
+        dunlin: std::path::Path::new(""),
+        disk: std::path::Path::new(""),
+        warehouses: options.warehouses,
+        population: population(options.tenth, options.seed),
+    };
+    match options.target {
+        LoadTarget::Dunlin => {
+            let store = || async {
+                make_keyspace(&options.server).await?;
+                Dunlin::new(&options.server, true)
+            };
+            filled(Engine::Dunlin, &setting, store, &progress)?;
+        }
+        LoadTarget::Postgres => {
+            let address = ServerAddress {
+                at: options.postgres,
+                user: options.user.clone(),
+                database: options.database.clone(),
+            };
+            let store = || async { Admin::new(&address).await };
+            filled(Engine::ReadCommitted, &setting, store, &progress)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+#![allow(clippy::unwrap_used)]
+use super::*;
+
+#[test]
+fn last_names_are_made_of_syllables() {
+    assert_eq!(last_name(0), "BARBARBAR");
+    assert_eq!(last_name(371), "PRICALLYOUGHT");
+    assert_eq!(last_name(999), "EINGEINGEING");
+}
+
+#[test]
+fn the_constant_of_last_names_differs_between_load_and_run() {
+    for seed in 0..500 {
+        let mut random = Random::new(seed);
+        let load = Constants::of_load(&mut random);
+        let delta = load.of_run(&mut random).last.abs_diff(load.last);
+        assert!((65..=119).contains(&delta), "{delta}");
+        assert!(delta != 96 && delta != 112, "{delta}");
+    }
+}
+
+#[test]
+fn non_uniform_numbers_stay_within_their_bounds_and_favour_some() {
+    let mut random = Random::new(7);
+    let constants = Constants::of_load(&mut random);
+    let mut counts = vec![0_u32; 3_001];
+    for _ in 0..300_000 {
+        counts[random.customer(constants, 3_000) as usize] += 1;
+    }
+    assert_eq!(counts[0], 0);
+    let greatest = counts.iter().max().unwrap();
+    assert!(*greatest > 400, "{greatest}: 100 on average");
+}
+
+#[test]
+fn one_of_ten_is_original() {
+    let mut random = Random::new(3);
+    let texts: Vec<String> = (0..10_000).map(|_| random.data()).collect();
+    assert!(texts.iter().all(|text| (26..=50).contains(&text.len())));
+    let original = texts.iter().filter(|text| text.contains(ORIGINAL)).count();
+    assert!((900..1_100).contains(&original), "{original}");
+}
+
+#[test]
+fn a_seed_has_one_sequence_for_each_user() {
+    let texts = |user| Random::of(1, user).text(20, 20);
+    assert_eq!(texts(1), texts(1));
+    assert_ne!(texts(1), texts(2));
+}
