@@ -16,6 +16,8 @@ use crate::meta::Meta;
 
 /// Rows are kept in memory up to here.
 const MEMTABLE_BYTES: usize = 32 << 20;
+/// Memtables that may be full and not flushed; with one more RocksDB would slow writes down, and with two stop them.
+const FULL_MAX: u64 = 3;
 
 /// What a store cannot do.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -70,7 +72,7 @@ impl Store {
     ) -> Result<Store, StoreError> {
         let keep_from_ms = KeepFrom::default();
         let mut options = resources.database_beside(MEMTABLE_BYTES);
-        options.set_max_write_buffer_number(4);
+        options.set_max_write_buffer_number(FULL_MAX as i32 + 2);
         // A key that has no version is known by a filter, without a search.
         let heads = SliceTransform::create("dunlin-key", key::head, Some(key::has_head));
         options.set_prefix_extractor(heads);
@@ -140,11 +142,15 @@ impl Store {
         Ok(used.max(of_groups).map_or(0, |place| place + 1))
     }
 
-    /// Whether a write would wait now until rows are flushed or compacted.
+    /// Whether a write could wait now until rows are flushed or compacted.
     ///
     /// # Errors
     /// See [`StoreError`].
     pub fn is_stopped(&self) -> Result<bool, StoreError> {
+        let full = self.db.property_int_value("rocksdb.num-immutable-mem-table")?;
+        if full >= Some(FULL_MAX) {
+            return Ok(true);
+        }
         let stopped = self.db.property_int_value("rocksdb.is-write-stopped")?;
         Ok(stopped == Some(1))
     }

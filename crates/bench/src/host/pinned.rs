@@ -49,13 +49,18 @@ fn only(number: usize) -> io::Result<CpuSet> {
     Ok(one)
 }
 
-/// Has all threads of a process, and those that they will start, run on the processor of this number alone.
+/// Has all threads of a process, and those that they will start, run on the processor of this number alone. One that has ended
+/// needs none.
 ///
 /// # Errors
 /// When the system refuses it.
 pub fn pin_process(pid: u32, number: usize) -> io::Result<()> {
     let one = only(number)?;
-    for task in fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
+    let tasks = match fs::read_dir(format!("/proc/{pid}/task")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        tasks => tasks?,
+    };
+    for task in tasks.flatten() {
         let name = task.file_name();
         let thread = name.to_str().and_then(|name| name.parse().ok());
         if let Some(thread) = thread.and_then(Pid::from_raw) {

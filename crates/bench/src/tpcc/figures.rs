@@ -36,8 +36,8 @@ pub struct TpccFigures {
     pub new_orders_per_min: f64,
     /// By type, in the order of the specification.
     pub kinds: Vec<(&'static str, KindFigures)>,
-    /// CPU of all servers for each transaction, in microseconds.
-    pub server_us: f64,
+    /// CPU of all servers for each transaction, in microseconds; none where one was killed, whose CPU is not known.
+    pub server_us: Option<f64>,
     /// Bytes of the database behind the round.
     pub bytes: u64,
     /// Of which nobody could tell whether they happened.
@@ -45,7 +45,10 @@ pub struct TpccFigures {
 }
 
 /// The figures of a round that lasted so long, while servers had so much CPU.
-pub fn figures(tally: &Tally, (lasted, cpu, bytes): (Duration, Duration, u64)) -> TpccFigures {
+pub fn figures(
+    tally: &Tally,
+    (lasted, cpu, bytes): (Duration, Option<Duration>, u64),
+) -> TpccFigures {
     let of = |kind: Kind| {
         let figures = tally.kinds.get(&kind).cloned().unwrap_or_default();
         let mut took = figures.took;
@@ -76,7 +79,7 @@ pub fn figures(tally: &Tally, (lasted, cpu, bytes): (Duration, Duration, u64)) -
         per_s: count as f64 / lasted.as_secs_f64(),
         new_orders_per_min: 60.0 * orders / lasted.as_secs_f64(),
         kinds,
-        server_us: cpu.as_secs_f64() * 1e6 / (count as f64).max(1.0),
+        server_us: cpu.map(|cpu| cpu.as_secs_f64() * 1e6 / (count as f64).max(1.0)),
         bytes,
         unknown: tally.unknown,
     }

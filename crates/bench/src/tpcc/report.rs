@@ -43,13 +43,14 @@ pub fn write(report: &Tpcc, directory: &Path) -> Result<Vec<String>, BenchError>
 
 /// One round, while the run goes on.
 pub fn line(case: TpccCase, figures: &TpccFigures) -> String {
+    let cpu = figures.server_us;
+    let cpu = cpu.map_or_else(String::new, |us| format!(", servers {us:.0} us"));
     format!(
-        "{}: {:.0} NewOrders a minute, {:.0} transactions/s, {:.3} refused, servers {:.0} us; all conditions hold",
+        "{}: {:.0} NewOrders a minute, {:.0} transactions/s, {:.3} refused{cpu}; all conditions hold",
         case.name(),
         figures.new_orders_per_min,
         figures.per_s,
         figures.refused(),
-        figures.server_us
     )
 }
 
@@ -103,7 +104,7 @@ pub fn table(report: &Tpcc) -> String {
             of(|of| of.new_orders_per_min),
             of(|of| of.per_s),
             format!("{refused:.3}"),
-            of(|of| of.server_us),
+            of(|of| of.server_us.unwrap_or(f64::NAN)).replace("NaN", ""),
             format!("{:.0}", row.spread(|of| of.bytes as f64 / 1e6).median),
             of(|of| of.unknown as f64),
             beside(Engine::ReadCommitted),

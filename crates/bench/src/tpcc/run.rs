@@ -169,6 +169,7 @@ pub fn run(
     known.unknown += tally.unknown;
     let bytes = database.bytes();
     known.check(database, &database.dump()?)?;
+    let cpu = (!round.is_killed).then_some(cpu);
     Ok(figures(&tally, (lasted, cpu, bytes)))
 }
 

@@ -46,10 +46,11 @@ impl Postgres {
             ),
             rows!(self, &statements.sums, home, districts, numbers),
         );
+        // The first that fails says why, and those behind it that it has failed.
         deleted?;
+        let customers = updated?;
         lines?;
         let sums: BTreeMap<i32, i64> = sums?.iter().map(|row| (row.get(0), row.get(1))).collect();
-        let customers = updated?;
         let districts: Vec<i32> = customers.iter().map(|row| row.get(0)).collect();
         let amount = |district: &i32| sums.get(district).copied().unwrap_or(0);
         let amounts: Vec<i64> = districts.iter().map(amount).collect();
