@@ -25,7 +25,7 @@ sim: setup ## Simulate SEEDS=n clusters (default 100); SEED=n replays one and tr
 fuzz: setup ## Fuzz the readers of logs and connections for SECONDS=n each (default 15)
 	@scripts/fuzz.sh $(SECONDS)
 
-bench: build ## Measure for about 140 minutes, and write docs/results/
+bench: build ## Measure for about 170 minutes, and write docs/results/
 	@cargo build --release -p dunlin-bench
 	@scripts/rivals.sh
 	@target/release/dunlin-bench quorum
@@ -37,6 +37,11 @@ bench: build ## Measure for about 140 minutes, and write docs/results/
 	@target/release/dunlin-bench replication
 	@target/release/dunlin-bench views
 	@target/release/dunlin-bench rivals
+	@target/release/dunlin-bench transport
+	@target/release/dunlin-bench rpc
+	@target/release/dunlin-bench txn
+	@target/release/dunlin-bench txn --contention
+	@target/release/dunlin-bench tpcc --all --out docs/results
 
 build: setup ## Build the dunlin binary; the first time takes 11 to 26 minutes on 2 cores
 	@cargo build --release -p dunlin-cli

@@ -382,8 +382,8 @@ impl Session {
                 "others hold the lock of this key, or its leader cannot be reached: nothing was read; try again",
             ));
         };
+        // Where one of the reads fails, the lock ends with it.
         let at = lock.at;
-        self.give(at, Some(lock));
         let read = values.iter().flatten();
         budget.grow(read.map(|(_, value)| value.len()).sum())?;
         // An answer has the values of the first keys that fit into it.
@@ -393,6 +393,7 @@ impl Session {
         }
         let mut found = read_places((client, budget), keyspaces, elsewhere, at).await?;
         found.extend(beside.into_iter().zip(values));
+        self.give(at, Some(lock));
         let values = keys.iter().map(|place| found.get(place).cloned().flatten());
         Ok(DirectResponse::Values(at, values.collect()))
     }

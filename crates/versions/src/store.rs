@@ -147,7 +147,9 @@ impl Store {
     /// # Errors
     /// See [`StoreError`].
     pub fn is_stopped(&self) -> Result<bool, StoreError> {
-        let full = self.db.property_int_value("rocksdb.num-immutable-mem-table")?;
+        let full = self
+            .db
+            .property_int_value("rocksdb.num-immutable-mem-table")?;
         if full >= Some(FULL_MAX) {
             return Ok(true);
         }

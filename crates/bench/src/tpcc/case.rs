@@ -37,6 +37,17 @@ pub struct TpccCase {
     pub replicas: u8,
 }
 
+/// Which transactions, by how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Workload {
+    /// `paper` or `full`.
+    pub mix: &'static str,
+    /// Warehouses.
+    pub warehouses: u32,
+    /// Terminals.
+    pub terminals: u32,
+}
+
 impl Engine {
     /// For people.
     pub fn name(self) -> &'static str {
@@ -54,6 +65,18 @@ impl Engine {
             Engine::ReadCommitted => Some(Isolation::ReadCommitted),
             Engine::Serializable => Some(Isolation::Serializable),
         }
+    }
+}
+
+impl Workload {
+    /// For people.
+    pub fn name(&self) -> String {
+        let Workload {
+            mix,
+            warehouses,
+            terminals,
+        } = self;
+        format!("Mix `{mix}`, warehouses: {warehouses}, terminals: {terminals}")
     }
 }
 

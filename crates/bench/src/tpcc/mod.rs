@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use dunlin_tpcc::dunlin::Dunlin;
+use dunlin_tpcc::input::Mix;
 use dunlin_tpcc::postgres::{Admin, ServerAddress};
 use dunlin_tpcc::terminal::Waits;
 
@@ -26,12 +27,14 @@ pub mod options;
 pub mod report;
 pub mod run;
 
-use case::{Engine, Medium, TpccCase};
+use case::{Engine, Medium, TpccCase, Workload};
 use database::{Database, TpccSetting, filled, make_keyspace, population};
-use model::{Tpcc, TpccRuns};
+use model::{Tpcc, TpccRuns, WorkloadRuns};
 use options::{Beside, LoadOptions, LoadTarget, TpccOptions};
 use run::{Known, TpccRound};
 
+/// Warehouses of the largest workload of all.
+const MANY: u32 = 10;
 /// Before a round counts.
 const WARM: Duration = Duration::from_secs(2);
 
@@ -53,51 +56,94 @@ pub fn run(
         warehouses: options.warehouses,
         population: population(options.tenth, options.seed),
     };
+    let mut report = Tpcc {
+        origin,
+        keying: options.keying,
+        is_killed: options.kill_leader,
+        scale: setting.population.scale,
+        workloads: Vec::new(),
+    };
+    for (mix, warehouses, terminals) in workloads(options) {
+        let workload = Workload {
+            mix: mix.name(),
+            warehouses,
+            terminals,
+        };
+        progress.say(&workload.name());
+        let setting = TpccSetting {
+            warehouses,
+            ..setting
+        };
+        let round = TpccRound {
+            mix,
+            terminals,
+            waits: if options.keying {
+                Waits::Keying
+            } else {
+                Waits::Fastest
+            },
+            warm: WARM,
+            window: Duration::from_secs_f64(options.seconds.max(0.1)),
+            seed: options.seed,
+            is_killed: options.kill_leader,
+        };
+        let rows = measured(options, (&setting, round), interrupt, &progress)?;
+        report.workloads.push(WorkloadRuns { workload, rows });
+    }
+    Ok(report)
+}
+
+/// All cases of a workload.
+fn measured(
+    options: &TpccOptions,
+    (setting, round): (&TpccSetting<'_>, TpccRound),
+    interrupt: &Interrupt,
+    progress: &Progress,
+) -> Result<Vec<TpccRuns>, BenchError> {
     let mut databases = Vec::new();
-    let cases = cases(options);
+    let cases = cases(options, setting.warehouses);
     for &case in &cases {
-        let database = Database::start(&setting, case, interrupt, &progress)?;
+        let database = Database::start(setting, case, interrupt, progress)?;
         let known = Known::of(&database)?;
         progress.say(&format!("{}: all conditions hold", case.name()));
         databases.push((database, known));
     }
-    let terminals = options.terminals.unwrap_or(options.warehouses);
     let mut rows: Vec<TpccRuns> = Runs::all(cases);
     for number in 0..options.repeats {
         for (row, (database, known)) in rows.iter_mut().zip(&mut databases) {
             interrupt.check()?;
             let round = TpccRound {
-                mix: options.mix.mix(),
-                terminals,
-                waits: if options.keying {
-                    Waits::Keying
-                } else {
-                    Waits::Fastest
-                },
-                warm: WARM,
-                window: Duration::from_secs_f64(options.seconds.max(0.1)),
-                seed: options.seed + u64::from(number),
-                is_killed: options.kill_leader && row.case.engine == Engine::Dunlin,
+                seed: round.seed + u64::from(number),
+                is_killed: round.is_killed && row.case.engine == Engine::Dunlin,
+                ..round
             };
             let figures = run::run(database, known, round, interrupt)?;
             progress.say(&report::line(row.case, &figures));
             row.runs.push(figures);
         }
     }
-    Ok(Tpcc {
-        origin,
-        mix: options.mix.mix().name(),
-        warehouses: options.warehouses,
-        terminals,
-        keying: options.keying,
-        is_killed: options.kill_leader,
-        scale: setting.population.scale,
-        rows,
-    })
+    Ok(rows)
 }
 
-fn cases(options: &TpccOptions) -> Vec<TpccCase> {
+/// Mix, warehouses and terminals of each workload.
+fn workloads(options: &TpccOptions) -> Vec<(Mix, u32, u32)> {
+    if options.all {
+        return vec![
+            (Mix::Paper, 1, 1),
+            (Mix::Full, 1, 10),
+            (Mix::Full, MANY, 10),
+        ];
+    }
+    let mix = options.mix.mix();
+    let each = if mix == Mix::Paper { 1 } else { 10 };
+    let terminals = options.terminals.unwrap_or(each * options.warehouses);
+    vec![(mix, options.warehouses, terminals)]
+}
+
+/// Servers and where their data are.
+fn cases(options: &TpccOptions, warehouses: u32) -> Vec<TpccCase> {
     let media = match options.media.as_slice() {
+        [] if options.all && warehouses < MANY => vec![Medium::Memory, Medium::Disk],
         [] => vec![Medium::Memory],
         media => media.to_vec(),
     };
@@ -108,7 +154,14 @@ fn cases(options: &TpccOptions) -> Vec<TpccCase> {
             medium,
             replicas: options.replicas,
         });
-        if options.beside.contains(&Beside::Postgres) {
+        if options.all && medium == Medium::Memory {
+            cases.push(TpccCase {
+                engine: Engine::Dunlin,
+                medium,
+                replicas: 3,
+            });
+        }
+        if options.all || options.beside.contains(&Beside::Postgres) {
             let rivals = [Engine::ReadCommitted, Engine::Serializable];
             cases.extend(rivals.map(|engine| TpccCase {
                 engine,

@@ -3,7 +3,7 @@
 use dunlin_tpcc::scale::Scale;
 use serde::Serialize;
 
-use super::case::TpccCase;
+use super::case::{TpccCase, Workload};
 use super::figures::TpccFigures;
 use crate::rpc::Origin;
 use crate::spread::Runs;
@@ -16,18 +16,21 @@ pub type TpccRuns = Runs<TpccCase, TpccFigures>;
 pub struct Tpcc {
     /// How it was made.
     pub origin: Origin,
-    /// The mix.
-    pub mix: &'static str,
-    /// Warehouses.
-    pub warehouses: u32,
-    /// Terminals.
-    pub terminals: u32,
     /// Whether terminals wait for people.
     pub keying: bool,
     /// Whether the leader is killed in each round.
     pub is_killed: bool,
     /// Items and customers of a district.
     pub scale: Scale,
+    /// All workloads.
+    pub workloads: Vec<WorkloadRuns>,
+}
+
+/// A workload with its cases.
+#[derive(Debug, Clone, Serialize)]
+pub struct WorkloadRuns {
+    /// Which.
+    pub workload: Workload,
     /// All cases.
     pub rows: Vec<TpccRuns>,
 }

@@ -15,10 +15,14 @@ pub struct TpccOptions {
     /// Something else than to measure.
     #[command(subcommand)]
     pub command: Option<TpccCommand>,
+    /// All of docs/results/tpcc.md: mix paper on one warehouse, mix full on one and on ten, beside PostgreSQL, in memory and on the
+    /// disk, with one replica and with three.
+    #[arg(long, conflicts_with_all = ["warehouses", "terminals", "mix", "replicas"])]
+    pub all: bool,
     /// Warehouses.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub warehouses: u32,
-    /// Terminals, each with one transaction at a time [default: one for each warehouse].
+    /// Terminals, each with one transaction at a time [default: 10 for each warehouse, with the mix paper one].
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub terminals: Option<u32>,
     /// Seconds of a round that count.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use dunlin_tpcc::scale::Scale;
+
 use super::case::{Engine, TpccCase};
 use super::figures::{KindFigures, TpccFigures};
 use super::model::{Tpcc, TpccRuns};
@@ -65,22 +67,33 @@ fn render(report: &Tpcc) -> String {
     } else {
         "none"
     };
-    format!(
-        "{}- Mix `{}`, {} warehouses of {} items and {} customers a district, {} terminals; keying and think times: {waits}{killed}\n\n\
-         ## In all\n\n{}\n## By type\n\n{}\n## How it was measured\n\n{METHOD}",
-        head("A workload derived from TPC-C", &report.origin),
-        report.mix,
-        report.warehouses,
-        report.scale.items,
-        report.scale.customers,
-        report.terminals,
-        table(report),
-        types(report),
-    )
+    let mut text = head("A workload derived from TPC-C", &report.origin);
+    let Scale { items, customers } = report.scale;
+    text += &format!(
+        "- {items} items a warehouse, {customers} customers a district; keying and think times: {waits}{killed}\n"
+    );
+    for workload in &report.workloads {
+        let (name, all, types) = (
+            workload.workload.name(),
+            all(&workload.rows),
+            types(&workload.rows),
+        );
+        text += &format!("\n## {name}\n\n{all}\n{types}");
+    }
+    text + &format!("\n## How it was measured\n\n{METHOD}")
+}
+
+/// The table of each workload.
+pub fn table(report: &Tpcc) -> String {
+    let tables = report.workloads.iter().map(|of| {
+        let (name, all) = (of.workload.name(), all(&of.rows));
+        format!("{name}\n{all}")
+    });
+    tables.collect::<Vec<_>>().join("\n")
 }
 
 /// A row for each case.
-pub fn table(report: &Tpcc) -> String {
+fn all(rows: &[TpccRuns]) -> String {
     let mut table = Table::new(&[
         "",
         "NewOrders/min",
@@ -92,10 +105,10 @@ pub fn table(report: &Tpcc) -> String {
         "beside read committed",
         "beside serializable",
     ]);
-    for row in &report.rows {
+    for row in rows {
         let of = |figure: fn(&TpccFigures) -> f64| number(row.spread(figure));
         let beside = |engine| {
-            let ratio = beside(report, row, engine);
+            let ratio = beside(rows, row, engine);
             ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"))
         };
         let refused = row.spread(TpccFigures::refused).median;
@@ -115,18 +128,18 @@ pub fn table(report: &Tpcc) -> String {
 }
 
 /// Transactions a second of Dunlin beside another's in the same place, round by round.
-fn beside(report: &Tpcc, row: &TpccRuns, engine: Engine) -> Option<f64> {
-    if row.case.engine != Engine::Dunlin {
+fn beside(rows: &[TpccRuns], row: &TpccRuns, engine: Engine) -> Option<f64> {
+    if row.case.engine != Engine::Dunlin || row.case.replicas > 1 {
         return None;
     }
-    let mut others = report.rows.iter();
+    let mut others = rows.iter();
     let other = others.find(|of| of.case.engine == engine && of.case.medium == row.case.medium)?;
     let rounds = row.runs.iter().zip(&other.runs);
     let parts = rounds.map(|(own, other)| own.per_s / other.per_s.max(1e-9));
     Some(Spread::of(parts).median)
 }
 
-fn types(report: &Tpcc) -> String {
+fn types(rows: &[TpccRuns]) -> String {
     let mut table = Table::new(&[
         "",
         "type",
@@ -138,7 +151,7 @@ fn types(report: &Tpcc) -> String {
         "not answered",
         "rolled back",
     ]);
-    for row in &report.rows {
+    for row in rows {
         let Some(first) = row.runs.first() else {
             continue;
         };
