@@ -1,7 +1,7 @@
 //! Dunlin by its direct client.
 //!
-//! - [`rows`]: rows as keys and values; [`load`]: loading; [`dump`]: all rows of a warehouse
-//! - [`order`], [`pay`], [`deliver`], [`look`]: the transactions
+//! - `rows`: rows as keys and values; `load`: loading; `dump`: all rows of a warehouse
+//! - `order`, `pay`, `deliver`, `look`: the transactions
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! PostgreSQL: the nine tables as specified, without foreign keys, by statements of several rows that are sent together where
 //! none needs the result of another.
 //!
-//! - [`isolation`]: how transactions are kept apart; [`schema`]: tables; [`load`]: loading; [`dump`]: all rows
-//! - [`statements`]: prepared statements; [`order`], [`pay`], [`deliver`], [`look`]: the transactions
+//! - `isolation`: how transactions are kept apart; `schema`: tables; `load`: loading; `dump`: all rows
+//! - `statements`: prepared statements; `order`, `pay`, `deliver`, `look`: the transactions
 
 use std::net::SocketAddr;
 use std::time::Duration;
