@@ -40,7 +40,7 @@ pub struct TpccOptions {
     /// Replicas of each row in Dunlin: on one node, or on three.
     #[arg(long, default_value_t = 1, value_parser = replicas)]
     pub replicas: u8,
-    /// Kills the leader of all rows in the middle of each round, and starts it again; needs three replicas.
+    /// Kills the leader of all rows in the middle of each round (`kill -9`), and starts it again.
     #[arg(long)]
     pub kill_leader: bool,
     /// Terminals wait as people do who type and think: one warehouse does 12.86 NewOrders a minute at most.

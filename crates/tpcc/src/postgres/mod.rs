@@ -83,7 +83,12 @@ async fn connect(address: &ServerAddress) -> Result<Client, Fault> {
         .user(&address.user)
         .dbname(&address.database)
         .connect_timeout(CONNECTS);
-    let (client, connection) = config.connect(NoTls).await?;
+    let connected = config.connect(NoTls).await;
+    let (client, connection) = connected.map_err(|error| {
+        let at = address.at;
+        let why = std::error::Error::source(&error).map_or(error.to_string(), ToString::to_string);
+        Fault::Failed(format!("PostgreSQL at {at} cannot be reached: {why}"))
+    })?;
     tokio::spawn(async move { drop(connection.await) });
     Ok(client)
 }
