@@ -1,5 +1,7 @@
 //! What a terminal enters for each transaction (clauses 2.4 to 2.8 of TPC-C 5.11).
 
+use std::time::Duration;
+
 use crate::random::{Constants, Random};
 use crate::rows::PaymentId;
 use crate::scale::{DISTRICTS, Scale};
@@ -251,6 +253,11 @@ impl Draw {
             }),
             Some(Kind::NewOrder) | None => Input::NewOrder(self.new_order(date_ms)),
         }
+    }
+
+    /// A think time with this mean.
+    pub fn think(&mut self, mean: Duration) -> Duration {
+        self.random.think(mean)
     }
 
     fn any_district(&mut self) -> u8 {

@@ -20,8 +20,6 @@ pub struct Loaded {
     pub date_ms: i64,
     /// Warehouses.
     pub warehouses: u32,
-    /// Whether orders are found by their customers: not any more after a run of the mix `paper`.
-    pub has_newest: bool,
 }
 
 impl Loaded {
@@ -73,7 +71,6 @@ pub async fn load(
             seed: population.seed,
             date_ms: population.date_ms,
             warehouses: 0,
-            has_newest: true,
         },
     };
     if loaded.scale != population.scale || loaded.seed != population.seed {

@@ -1,5 +1,7 @@
 //! Random values as the specification has them (clause 4.3 of TPC-C 5.11).
 
+use std::time::Duration;
+
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -101,6 +103,12 @@ impl Random {
     /// The number of a last name, of so many customers in a district: those below 1,000 have the first names.
     pub fn last_name(&mut self, constants: Constants, customers: u32) -> String {
         last_name(self.non_uniform(A_LAST, constants.last, 0, customers.min(1_000) - 1))
+    }
+
+    /// A time with this mean, exponentially distributed, at most ten times as long.
+    pub fn think(&mut self, mean: Duration) -> Duration {
+        let drawn = -(1.0 - self.0.random::<f64>()).ln();
+        mean.mul_f64(drawn.min(10.0))
     }
 
     /// Letters and digits, from `low` to `high` of them.

@@ -47,3 +47,17 @@ fn a_seed_has_one_sequence_for_each_user() {
     assert_eq!(texts(1), texts(1));
     assert_ne!(texts(1), texts(2));
 }
+
+#[test]
+fn think_times_have_their_mean_and_an_end() {
+    let mut random = Random::new(11);
+    let mean = Duration::from_secs(12);
+    let times: Vec<Duration> = (0..100_000).map(|_| random.think(mean)).collect();
+    let average = times.iter().sum::<Duration>() / 100_000;
+    assert!(
+        average.abs_diff(mean) < Duration::from_millis(200),
+        "{average:?}"
+    );
+    assert!(times.iter().all(|time| *time <= 10 * mean));
+    assert_eq!(random.think(Duration::ZERO), Duration::ZERO);
+}

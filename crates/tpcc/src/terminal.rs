@@ -55,12 +55,12 @@ pub struct Floor {
 pub enum Waits {
     /// None.
     Fastest,
-    /// Keying times, and think times that are the same each time as their means (clause 5.2.5.7).
+    /// Keying times, and think times drawn by their means (clauses 5.2.5.4 and 5.2.5.7).
     Keying,
 }
 
 impl Waits {
-    /// Before and after a transaction.
+    /// Before a transaction, and after it on average.
     pub fn around(self, kind: Kind) -> [Duration; 2] {
         let seconds = match (self, kind) {
             (Waits::Fastest, _) => [0, 0],
@@ -127,7 +127,7 @@ pub async fn work(
         let [keying, thinking] = waits.around(input.kind());
         wait(keying, &floor).await;
         one(target, &input, &floor).await?;
-        wait(thinking, &floor).await;
+        wait(draw.think(thinking), &floor).await;
     }
     Ok(())
 }

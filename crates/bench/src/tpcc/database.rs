@@ -40,6 +40,8 @@ pub struct Database {
     pub cluster: Cluster,
     /// Its load.
     pub loaded: Loaded,
+    /// Rows that were loaded a second.
+    pub loaded_per_s: f64,
 }
 
 /// Where to find what.
@@ -110,7 +112,7 @@ impl Database {
             pin_process(pid, 1)?;
         }
         progress.say(&format!("{}: loading", case.name()));
-        let loaded = match case.engine {
+        let (loaded, loaded_per_s) = match case.engine {
             Engine::Dunlin => {
                 let servers = servers(&cluster);
                 let store = || async move { Dunlin::new(&servers, true) };
@@ -127,6 +129,7 @@ impl Database {
             engine,
             cluster,
             loaded,
+            loaded_per_s,
         };
         if engine != Engine::Dunlin {
             let address = address(&database.cluster);
@@ -216,7 +219,7 @@ fn dunlin(
     Ok(cluster)
 }
 
-/// Loads it, and says how fast.
+/// Loads it, and says how fast: its load, and rows a second.
 ///
 /// # Errors
 /// When the server refuses.
@@ -225,7 +228,7 @@ pub fn filled<S: Store, F: Future<Output = Result<S, Fault>>>(
     setting: &TpccSetting<'_>,
     store: impl FnOnce() -> F,
     progress: &Progress,
-) -> Result<Loaded, BenchError> {
+) -> Result<(Loaded, f64), BenchError> {
     let (runtime, tasks) = runtime()?;
     let (began, mut said) = (progress.elapsed(), progress.elapsed());
     let mut rows = 0;
@@ -245,12 +248,16 @@ pub fn filled<S: Store, F: Future<Output = Result<S, Fault>>>(
     let loaded = loaded.map_err(|fault| failed(engine, &fault))?;
     let lasted = progress.elapsed() - began;
     progress.say(&rate(loaded.warehouses, rows, lasted));
-    Ok(loaded)
+    Ok((loaded, rows_per_s(rows, lasted)))
 }
 
 fn rate(warehouse: u32, rows: u64, lasted: Duration) -> String {
-    let per_s = rows as f64 / lasted.as_secs_f64().max(1e-9);
+    let per_s = rows_per_s(rows, lasted);
     format!("warehouse {warehouse}: {rows} rows, {per_s:.0}/s")
+}
+
+fn rows_per_s(rows: u64, lasted: Duration) -> f64 {
+    rows as f64 / lasted.as_secs_f64().max(1e-9)
 }
 
 /// Makes the keyspace where it is not there.

@@ -2,7 +2,7 @@
 //!
 //! - [`options`]: the command line; [`case`]: servers and media; [`database`]: servers that are loaded
 //! - [`mod@compare`]: both stores, transaction by transaction
-//! - [`mod@run`]: one round; [`mod@figures`], [`model`]: what it came to; [`report`]: the tables
+//! - [`mod@run`]: one round; [`mod@figures`], [`model`]: what it came to; [`report`]: the tables; [`targets`]: targets
 
 use std::time::Duration;
 
@@ -26,6 +26,7 @@ pub mod model;
 pub mod options;
 pub mod report;
 pub mod run;
+pub mod targets;
 
 use case::{Engine, Medium, TpccCase, Workload};
 use database::{Database, TpccSetting, filled, make_keyspace, population};
@@ -87,25 +88,30 @@ pub fn run(
             seed: options.seed,
             is_killed: options.kill_leader,
         };
-        let rows = measured(options, (&setting, round), interrupt, &progress)?;
-        report.workloads.push(WorkloadRuns { workload, rows });
+        let (rows, loads_per_s) = measured(options, (&setting, round), interrupt, &progress)?;
+        report.workloads.push(WorkloadRuns {
+            workload,
+            rows,
+            loads_per_s,
+        });
     }
     Ok(report)
 }
 
-/// All cases of a workload.
+/// All cases of a workload, and the rows that were loaded a second for each.
 fn measured(
     options: &TpccOptions,
     (setting, round): (&TpccSetting<'_>, TpccRound),
     interrupt: &Interrupt,
     progress: &Progress,
-) -> Result<Vec<TpccRuns>, BenchError> {
-    let mut databases = Vec::new();
+) -> Result<(Vec<TpccRuns>, Vec<f64>), BenchError> {
+    let (mut databases, mut loads_per_s) = (Vec::new(), Vec::new());
     let cases = cases(options, setting.warehouses);
     for &case in &cases {
         let database = Database::start(setting, case, interrupt, progress)?;
         let known = Known::of(&database)?;
         progress.say(&format!("{}: all conditions hold", case.name()));
+        loads_per_s.push(database.loaded_per_s);
         databases.push((database, known));
     }
     let mut rows: Vec<TpccRuns> = Runs::all(cases);
@@ -122,7 +128,7 @@ fn measured(
             row.runs.push(figures);
         }
     }
-    Ok(rows)
+    Ok((rows, loads_per_s))
 }
 
 /// Mix, warehouses and terminals of each workload.

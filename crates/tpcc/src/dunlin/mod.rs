@@ -121,7 +121,7 @@ impl Txn {
 }
 
 impl Dunlin {
-    /// A connection. Where it does not keep the index of orders by customer, a run of all transactions is to load first.
+    /// A connection. Without the index of orders by customer, those that it enters are not found by OrderStatus.
     ///
     /// # Errors
     /// When the address cannot be read.

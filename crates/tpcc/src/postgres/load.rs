@@ -29,7 +29,6 @@ impl Store for Admin {
             seed: row.get::<_, i64>(2) as u64,
             date_ms: row.get(3),
             warehouses: unsigned(&row, 4),
-            has_newest: true,
         }))
     }
 
