@@ -70,6 +70,11 @@ impl AtShard {
                 }
                 dunlin_txn::serve(&client, &here, request).await
             }
+            Request::Unlock { .. } => {
+                // The commit under the lock may wait to be proposed: the next in turn would read before it, and refuse it.
+                here.own.may_propose(&here.group);
+                dunlin_txn::serve(&client, &here, request).await
+            }
             request => dunlin_txn::serve(&client, &here, request).await,
         }
     }

@@ -116,12 +116,12 @@ pub async fn commit<W: World>(
         writes: own.writes.clone(),
         id: id.cloned(),
     };
-    let committing = world.ask(holder, Request::Enter(command));
-    // Where other ranges have intents, these would be in the way of the next.
-    if others.is_empty() {
+    let answer = world.ask(holder, Request::Enter(command)).await;
+    // A refused one is tried again under its lock. Where other ranges have intents, these would be in the way of the next.
+    if others.is_empty() && matches!(answer, Ok(Answer::Committed)) {
         world.commits();
     }
-    let outcome = match committing.await {
+    let outcome = match answer {
         Ok(Answer::Committed) => Outcome::Committed,
         Ok(Answer::Unknown) | Err(Unheard::Maybe) => outcome(world, txn, holder).await,
         other => refused(holder, other),

@@ -46,8 +46,7 @@ pub trait World {
     /// Milliseconds that are left for the request which is carried out, and for all that it asks for.
     fn left_ms(&self) -> u64;
 
-    /// The entry that commits is on its way: the next in the queue of a locked key may have its turn, for its reads wait
-    /// for that entry.
+    /// The entry that commits is applied: the next in the queue of a locked key may have its turn.
     fn commits(&self) {}
 
     /// How long a leader leaves intents to the transaction that wrote them, in milliseconds.
