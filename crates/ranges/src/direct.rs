@@ -31,7 +31,7 @@ use crate::client::{Client, leader_at};
 use crate::group::range_id;
 use crate::http::{check_id, keyspace_with, keyspaces_for};
 use crate::interactive::{commit_reads, committed, find_name, of_failure};
-use crate::keyspaces::{Keyspaces, Where, whereabouts};
+use crate::keyspaces::{Keyspaces, by_range, whereabouts};
 use crate::locked::Locked;
 use crate::one_shot::{read_places, shares_of};
 use crate::outcome::failure;
@@ -333,11 +333,7 @@ impl Session {
             Some(at) => check_at(services, at)?,
             None => self.timestamp(client).await?,
         };
-        let mut reads: BTreeMap<Where, Vec<Place>> = BTreeMap::new();
-        for place in keys.iter().collect::<BTreeSet<_>>() {
-            let places = reads.entry(whereabouts(&keyspaces, place)?);
-            places.or_default().push(place.clone());
-        }
+        let reads = by_range(&keyspaces, &keys)?;
         let found = read_places((client, budget), &keyspaces, reads, at).await?;
         let values = keys.iter().map(|place| found.get(place).cloned().flatten());
         Ok(DirectResponse::Values(at, values.collect()))
@@ -364,15 +360,8 @@ impl Session {
             ));
         };
         let of_lock = whereabouts(keyspaces, first)?;
-        let (mut beside, mut elsewhere) = (Vec::new(), BTreeMap::<Where, Vec<Place>>::new());
-        for place in keys.iter().collect::<BTreeSet<_>>() {
-            let at = whereabouts(keyspaces, place)?;
-            if at == of_lock {
-                beside.push(place.clone());
-            } else {
-                elsewhere.entry(at).or_default().push(place.clone());
-            }
-        }
+        let mut elsewhere = by_range(keyspaces, keys)?;
+        let mut beside = elsewhere.remove(&of_lock).unwrap_or_default();
         let (range, key) = (range_id(of_lock.0, of_lock.1), first.key.clone());
         let reads = beside.iter().map(|place| place.key.clone()).collect();
         let locked = client.lock((range, key), Version(0), reads).await;

@@ -1,6 +1,6 @@
 //! The keyspaces of a transaction, and the ranges of its keys.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dunlin_metadata::Keyspace;
@@ -38,6 +38,22 @@ pub(crate) fn whereabouts(keyspaces: &Keyspaces, place: &Place) -> Result<Where,
     let keyspace = keyspaces.get(&place.keyspace);
     let keyspace = keyspace.ok_or(Failure::UnknownKeyspace)?;
     Ok((keyspace.id, keyspace.range_of(&place.key)))
+}
+
+/// Places by range, in order, each once.
+///
+/// # Errors
+/// When the keyspace of one is not among these.
+pub(crate) fn by_range<'a>(
+    keyspaces: &Keyspaces,
+    places: impl IntoIterator<Item = &'a Place>,
+) -> Result<BTreeMap<Where, Vec<Place>>, Failure> {
+    let mut ranges: BTreeMap<Where, Vec<Place>> = BTreeMap::new();
+    for place in places.into_iter().collect::<BTreeSet<_>>() {
+        let range = ranges.entry(whereabouts(keyspaces, place)?);
+        range.or_default().push(place.clone());
+    }
+    Ok(ranges)
 }
 
 /// The range of a key.

@@ -22,7 +22,7 @@ use crate::budget::Budget;
 use crate::client::Client;
 use crate::finished::tell;
 use crate::group::range_id;
-use crate::keyspaces::{Keyspaces, Where, range_in, whereabouts};
+use crate::keyspaces::{Keyspaces, Where, by_range, range_in};
 use crate::locked::Locked;
 use crate::one_range::{self, Window, update_of};
 use crate::outcome::{Done, body_name, count_refusal, done, failure, give_up, not_added, reserved};
@@ -247,7 +247,6 @@ struct Wanted<'a> {
 impl Wanted<'_> {
     /// The places that are read or added to, or checked where nothing is written, each once, by range.
     fn reads(&self) -> Result<BTreeMap<Where, Vec<Place>>, Failure> {
-        let mut wanted: BTreeMap<Where, Vec<Place>> = BTreeMap::new();
         let body = self.body;
         let checked = self
             .parts
@@ -256,15 +255,8 @@ impl Wanted<'_> {
             .map(|number| &body.checks[*number].0);
         let added = body.adds.iter();
         let added = added.map(|(index, _)| &body.writes[*index].place);
-        for place in body.reads.iter().chain(checked).chain(added) {
-            let places = wanted.entry(whereabouts(self.keyspaces, place)?);
-            places.or_default().push(place.clone());
-        }
-        for places in wanted.values_mut() {
-            places.sort_unstable();
-            places.dedup();
-        }
-        Ok(wanted)
+        let all = body.reads.iter().chain(checked).chain(added);
+        by_range(self.keyspaces, all)
     }
 }
 

@@ -6,9 +6,6 @@ use crate::rows::CustomerId;
 use crate::scale::Scale;
 use crate::tables::{DistrictId, OrderId, Tables};
 
-/// How many conditions there are.
-pub const CONDITIONS: usize = 12;
-
 /// A condition that does not hold, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Districts of a warehouse.
 pub const DISTRICTS: u8 = 10;
 
+/// Lines of an order, at most.
+pub const LINES: usize = 15;
+
 /// Rows of one warehouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scale {

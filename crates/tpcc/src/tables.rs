@@ -47,8 +47,6 @@ pub struct Tables {
 pub trait Dump {
     /// All rows of so many warehouses, while nobody writes.
     async fn dump(&self, warehouses: u32) -> Result<Tables, Fault>;
-    /// The sum of W_YTD of so many warehouses, in cents.
-    async fn ytd(&self, warehouses: u32) -> Result<i64, Fault>;
 }
 
 impl Tables {

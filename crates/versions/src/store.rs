@@ -7,7 +7,7 @@ use std::sync::Arc;
 use dunlin_store::{Rows, SharedResources};
 use rocksdb::{
     DB, Direction, ErrorKind, FlushOptions, IteratorMode, ReadOptions, ReadTier, SliceTransform,
-    WriteBatch, WriteOptions,
+    WriteBatch, WriteOptions, properties,
 };
 
 use crate::collect::{Collector, KeepFrom};
@@ -149,11 +149,11 @@ impl Store {
     pub fn is_stopped(&self) -> Result<bool, StoreError> {
         let full = self
             .db
-            .property_int_value("rocksdb.num-immutable-mem-table")?;
+            .property_int_value(properties::NUM_IMMUTABLE_MEM_TABLE)?;
         if full >= Some(FULL_MAX) {
             return Ok(true);
         }
-        let stopped = self.db.property_int_value("rocksdb.is-write-stopped")?;
+        let stopped = self.db.property_int_value(properties::IS_WRITE_STOPPED)?;
         Ok(stopped == Some(1))
     }
 

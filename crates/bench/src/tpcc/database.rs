@@ -112,16 +112,17 @@ impl Database {
             pin_process(pid, 1)?;
         }
         progress.say(&format!("{}: loading", case.name()));
+        let all = (setting.warehouses, setting.population);
         let (loaded, loaded_per_s) = match case.engine {
             Engine::Dunlin => {
                 let servers = servers(&cluster);
                 let store = || async move { Dunlin::new(&servers, true) };
-                filled(case.engine, setting, store, progress)?
+                filled(case.engine, all, store, progress)?
             }
             Engine::ReadCommitted | Engine::Serializable => {
                 let address = address(&cluster);
                 let store = || async move { Admin::new(&address).await };
-                filled(case.engine, setting, store, progress)?
+                filled(case.engine, all, store, progress)?
             }
         };
         let engine = case.engine;
@@ -219,13 +220,13 @@ fn dunlin(
     Ok(cluster)
 }
 
-/// Loads it, and says how fast: its load, and rows a second.
+/// Loads so many warehouses, and says how fast: the load, and rows a second.
 ///
 /// # Errors
 /// When the server refuses.
 pub fn filled<S: Store, F: Future<Output = Result<S, Fault>>>(
     engine: Engine,
-    setting: &TpccSetting<'_>,
+    all: (u32, Population),
     store: impl FnOnce() -> F,
     progress: &Progress,
 ) -> Result<(Loaded, f64), BenchError> {
@@ -234,7 +235,6 @@ pub fn filled<S: Store, F: Future<Output = Result<S, Fault>>>(
     let mut rows = 0;
     let loaded = tasks.block_on(&runtime, async {
         let store = store().await?;
-        let all = (setting.warehouses, setting.population);
         load(&store, all, |warehouse, more| {
             rows += more;
             let now = progress.elapsed();

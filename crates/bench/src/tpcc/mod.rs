@@ -185,19 +185,14 @@ fn cases(options: &TpccOptions, warehouses: u32) -> Vec<TpccCase> {
 /// When they refuse, or hold other rows.
 pub fn load(options: &LoadOptions) -> Result<(), BenchError> {
     let progress = Progress::start();
-    let setting = TpccSetting {
-        dunlin: std::path::Path::new(""),
-        disk: std::path::Path::new(""),
-        warehouses: options.warehouses,
-        population: population(options.tenth, options.seed),
-    };
+    let all = (options.warehouses, population(options.tenth, options.seed));
     match options.target {
         LoadTarget::Dunlin => {
             let store = || async {
                 make_keyspace(&options.server).await?;
                 Dunlin::new(&options.server, true)
             };
-            filled(Engine::Dunlin, &setting, store, &progress)?;
+            filled(Engine::Dunlin, all, store, &progress)?;
         }
         LoadTarget::Postgres => {
             let address = ServerAddress {
@@ -206,7 +201,7 @@ pub fn load(options: &LoadOptions) -> Result<(), BenchError> {
                 database: options.database.clone(),
             };
             let store = || async { Admin::new(&address).await };
-            filled(Engine::ReadCommitted, &setting, store, &progress)?;
+            filled(Engine::ReadCommitted, all, store, &progress)?;
         }
     }
     Ok(())

@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use dunlin_tpcc::conditions::{Broken, Delivered, check};
 use dunlin_tpcc::dunlin::{Dunlin, KEYSPACE};
 use dunlin_tpcc::input::{Draw, Mix};
+use dunlin_tpcc::load::Loaded;
 use dunlin_tpcc::postgres::Postgres;
-use dunlin_tpcc::random::Random;
+use dunlin_tpcc::random::{Constants, Random};
 use dunlin_tpcc::tables::Tables;
-use dunlin_tpcc::target::Fault;
+use dunlin_tpcc::target::{Fault, Target};
 use dunlin_tpcc::terminal::{Floor, Tally, Waits, work};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::sleep;
@@ -133,17 +134,10 @@ pub fn run(
                 for terminal in 0..round.terminals {
                     let (draw, floor) = (draw.of(terminal), floor.clone());
                     working.push(match engine.isolation() {
-                        None => {
-                            let target = shared.clone();
-                            spawn_local(async move {
-                                work(&target, draw, round.waits, floor, now_ms).await
-                            })
-                        }
+                        None => at_work(shared.clone(), draw, round.waits, floor),
                         Some(isolation) => {
                             let target = Postgres::new(&from, isolation).await?;
-                            spawn_local(async move {
-                                work(&target, draw, round.waits, floor, now_ms).await
-                            })
+                            at_work(target, draw, round.waits, floor)
                         }
                     });
                 }
@@ -171,6 +165,16 @@ pub fn run(
     known.check(database, &database.dump()?)?;
     let cpu = (!round.is_killed).then_some(cpu);
     Ok(figures(&tally, (lasted, cpu, bytes)))
+}
+
+/// A terminal as a task.
+fn at_work(
+    target: impl Target + 'static,
+    draw: Draw,
+    waits: Waits,
+    floor: Rc<Floor>,
+) -> JoinHandle<Result<(), Fault>> {
+    spawn_local(async move { work(&target, draw, waits, floor, now_ms).await })
 }
 
 /// Warms up, and counts for a while.
@@ -216,13 +220,13 @@ fn killed(
 /// What all terminals of a round draw from.
 struct Terminals {
     round: TpccRound,
-    loaded: dunlin_tpcc::load::Loaded,
-    constants: dunlin_tpcc::random::Constants,
+    loaded: Loaded,
+    constants: Constants,
     run: u64,
 }
 
 impl Terminals {
-    fn new(round: TpccRound, loaded: dunlin_tpcc::load::Loaded) -> Terminals {
+    fn new(round: TpccRound, loaded: Loaded) -> Terminals {
         let constants = loaded.constants().of_run(&mut Random::new(round.seed));
         Terminals {
             round,

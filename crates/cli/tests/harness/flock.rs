@@ -176,6 +176,23 @@ impl Flock {
         assert_eq!(code, Some(0), "{}", process.output());
     }
 
+    /// The node that leads the first range of a keyspace, by the first node that answers.
+    pub fn leader(&self, keyspace: &str) -> Option<usize> {
+        let leads = |range: &&Value| range["role"] == "leader" && range["keyspace"] == keyspace;
+        for by in &self.nodes {
+            let Ok(answer) = by.try_request("GET", "/v1/status", b"") else {
+                continue;
+            };
+            let status = answer.json();
+            let led = status["ranges"].as_array().unwrap().iter().find(leads);
+            let at = led.and_then(|range| range["at"].as_str()?.split('/').next());
+            if let Some(at) = at {
+                return self.nodes.iter().position(|node| node.name == at);
+            }
+        }
+        None
+    }
+
     fn running(&mut self) -> Vec<usize> {
         (0..self.nodes.len())
             .filter(|index| self.nodes[*index].is_running())

@@ -42,28 +42,6 @@ fn ask(at: SocketAddr, method: &str, key: &str, headers: &str, body: &str) -> Op
         .ok()
 }
 
-/// The node that leads a keyspace, as a running one says.
-fn leader(flock: &mut Flock, keyspace: &str) -> Option<usize> {
-    let running: Vec<usize> = (0..3)
-        .filter(|node| flock.nodes[*node].is_running())
-        .collect();
-    for by in running {
-        let Ok(answer) = flock.nodes[by].try_request("GET", "/v1/status", b"") else {
-            continue;
-        };
-        let status = answer.json();
-        let ranges = status["ranges"].as_array().unwrap().clone();
-        let leads =
-            |range: &&serde_json::Value| range["role"] == "leader" && range["keyspace"] == keyspace;
-        let leads = ranges.iter().find(leads);
-        let at = leads.and_then(|range| range["at"].as_str()?.split('/').next());
-        if let Some(at) = at {
-            return flock.nodes.iter().position(|node| node.name == at);
-        }
-    }
-    None
-}
-
 /// Kills leaders and stops them, in turns, for as long as the load lasts.
 fn disturb(flock: &mut Flock) -> u64 {
     let (begun, mut times) = (Instant::now(), 0);
@@ -71,7 +49,7 @@ fn disturb(flock: &mut Flock) -> u64 {
         thread::sleep(Duration::from_secs(2));
         // Without timestamps nothing goes on either.
         let keyspace = ["accounts", "_oracle"][times as usize / 3 % 2];
-        let Some(first) = leader(flock, keyspace) else {
+        let Some(first) = flock.leader(keyspace) else {
             continue;
         };
         times += 1;
@@ -115,7 +93,7 @@ fn lose_disks(flock: &mut Flock) -> u64 {
     while begin.elapsed() < LASTS {
         thread::sleep(Duration::from_secs(1));
         let keyspace = ["accounts", "_oracle"][times as usize / 2 % 2];
-        let Some(leads) = leader(flock, keyspace) else {
+        let Some(leads) = flock.leader(keyspace) else {
             continue;
         };
         let lost = (leads + times as usize % 2) % 3;
@@ -401,7 +379,7 @@ fn a_put_that_waited_in_a_stopped_node_never_lands_above_what_followed_it() {
             let put = ask(flock.nodes[0].address(), "PUT", &key, "", "before");
             put.is_some_and(|put| put.status == 201)
         });
-        let leads = leader(&mut flock, "accounts").unwrap();
+        let leads = flock.leader("accounts").unwrap();
         // The leader, then one that is none.
         let stopped = (leads + round % 2) % 3;
         let other = (stopped + 1) % 3;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
@@ -26,20 +26,10 @@ fn path(number: usize) -> String {
     format!("/v1/keyspaces/a/keys/f{number:06}")
 }
 
-/// The node that leads a keyspace.
-fn leader(flock: &Flock, keyspace: &str) -> Option<usize> {
-    let answer = flock.nodes[0].try_request("GET", "/v1/status", b"").ok()?;
-    let status = answer.json();
-    let leads = |range: &&Value| range["role"] == "leader" && range["keyspace"] == keyspace;
-    let range = status["ranges"].as_array()?.iter().find(leads)?.clone();
-    let name = range["at"].as_str()?.split('/').next()?.to_owned();
-    flock.nodes.iter().position(|node| node.name == name)
-}
-
 fn until_led(flock: &Flock, keyspace: &str) -> usize {
     let mut found = None;
     eventually("the keyspace has a leader", Duration::from_secs(40), || {
-        found = leader(flock, keyspace);
+        found = flock.leader(keyspace);
         found.is_some()
     });
     found.unwrap()

@@ -9,11 +9,8 @@ use super::{Txn, decoded, order_of, row};
 use crate::input::DeliveryInput;
 use crate::key::{Key, Table};
 use crate::rows::{Account, Line, Order};
-use crate::scale::DISTRICTS;
+use crate::scale::{DISTRICTS, LINES};
 use crate::target::{Done, Fault};
-
-/// Lines of an order, at most.
-const LINES: usize = 15;
 
 /// Delivers the oldest order of each district; from those on that are known to be delivered, for deleted rows take time.
 pub async fn delivery(

@@ -23,19 +23,6 @@ impl Dump for Dunlin {
         tables.payments.sort();
         Ok(tables)
     }
-
-    async fn ytd(&self, warehouses: u32) -> Result<i64, Fault> {
-        let txn = Txn(self.direct.begin());
-        let keys: Vec<Key> = (1..=warehouses)
-            .map(|warehouse| Key::of(warehouse, Table::WarehouseYtd))
-            .collect();
-        let mut sum = 0;
-        for (value, key) in txn.get(&keys).await?.into_iter().zip(&keys) {
-            sum += row::<i64>(value, key)?;
-        }
-        txn.0.abort();
-        Ok(sum)
-    }
 }
 
 fn unreadable<T>(found: Option<T>) -> Result<T, Fault> {

@@ -6,12 +6,11 @@ use super::{Txn, decoded, row};
 use crate::input::{LowStockInput, OrderStatusInput};
 use crate::key::{Key, KeyReader, Table};
 use crate::rows::{Account, CustomerInfo, Line, Order, Quantity};
+use crate::scale::LINES;
 use crate::target::{Done, Fault};
 
 /// Orders whose items are counted.
 const RECENT: u32 = 20;
-/// Lines of an order, at most.
-const LINES: usize = 15;
 
 /// The last order of a customer.
 pub async fn order_status(txn: &Txn, input: &OrderStatusInput) -> Result<Done, Fault> {

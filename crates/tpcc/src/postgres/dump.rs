@@ -21,15 +21,6 @@ impl Dump for Admin {
         tables.payments.sort();
         Ok(tables)
     }
-
-    async fn ytd(&self, warehouses: u32) -> Result<i64, Fault> {
-        let query = "SELECT sum(w_ytd)::bigint FROM warehouse WHERE w_id <= $1";
-        let row = self
-            .client
-            .query_one(query, &[&(warehouses as i32)])
-            .await?;
-        Ok(row.get(0))
-    }
 }
 
 impl Admin {
