@@ -1,6 +1,5 @@
 //! Nodes in this process: started in order, stopped together, a failed start leaving none behind.
 
-use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,7 +16,6 @@ use crate::config::room::Room;
 use crate::failure::Failure;
 use crate::link_transport::HttpLinks;
 use crate::lock::DirectoryLock;
-use crate::memory;
 
 /// What plugs into a node, with the bounds of transactions and the file of logins to other clusters.
 pub fn plugs(transactions: Limits, link_logins: Option<PathBuf>) -> Vec<Arc<dyn Plug>> {
@@ -95,11 +93,6 @@ impl Cluster {
             // The process tells it for as long as there are nodes.
             None => std::future::pending().await,
         }
-    }
-
-    /// Gives memory back to the system after requests that took much, for as long as it is polled.
-    pub async fn give_back_memory(&self) -> Infallible {
-        memory::give_back(&self.process).await
     }
 
     /// Stops all nodes; the first failure is told after all were asked.

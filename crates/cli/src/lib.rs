@@ -6,7 +6,7 @@
 //! - [`config`]: settings of `serve`, from flags, environment and file
 //! - [`import`]: formats, loading, report
 //! - [`demo`]: the cluster of processes that `dunlin demo` starts, kills, and checks
-//! - [`cluster`]: nodes in this process; [`lock`], [`signal`], [`panics`], [`processor`], [`runtime`], [`machine`] and [`memory`] around them
+//! - [`cluster`]: nodes in this process; [`lock`], [`signal`], [`panics`], [`processor`], [`runtime`] and [`machine`] around them
 //! - [`connect`], [`login`], [`key`], [`failure`], [`members`], [`output`], [`table`], [`units`]: what the verbs share
 #![deny(unsafe_code)]
 // The command line is what stands outside the simulation: files, threads, clocks are its own.
@@ -27,7 +27,6 @@ pub mod lock;
 pub mod login;
 pub mod machine;
 pub mod members;
-pub mod memory;
 pub mod output;
 pub mod panics;
 pub mod processor;

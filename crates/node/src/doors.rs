@@ -38,8 +38,6 @@ pub(crate) struct Doors {
     held: AtomicUsize,
     /// Bytes in queues, as the shards counted them last.
     queued: AtomicUsize,
-    /// The most that bodies and answers took since it was last asked for.
-    held_most: AtomicUsize,
     pub memory_refused: AtomicU64,
     pub slow_senders: AtomicU64,
     pub slow_readers: AtomicU64,
@@ -56,7 +54,6 @@ impl Doors {
             connections_refused: AtomicU64::new(0),
             held: AtomicUsize::new(0),
             queued: AtomicUsize::new(0),
-            held_most: AtomicUsize::new(0),
             memory_refused: AtomicU64::new(0),
             slow_senders: AtomicU64::new(0),
             slow_readers: AtomicU64::new(0),
@@ -104,17 +101,6 @@ impl Doors {
             Some(more) => self.queued.fetch_add(more, Relaxed),
             None => self.queued.fetch_sub(before - now, Relaxed),
         };
-    }
-
-    /// By how much bodies and answers have fallen below the most they took since this was last true
-    /// of `enough` bytes.
-    pub fn has_fallen_by(&self, enough: usize) -> bool {
-        let held = self.held.load(Relaxed);
-        let has_fallen = self.held_most.load(Relaxed).saturating_sub(held) >= enough;
-        if has_fallen {
-            self.held_most.store(held, Relaxed);
-        }
-        has_fallen
     }
 }
 
@@ -178,8 +164,7 @@ impl Held {
     }
 
     fn add(&mut self, bytes: usize) {
-        let held = self.doors.held.fetch_add(bytes, Relaxed) + bytes;
-        self.doors.held_most.fetch_max(held, Relaxed);
+        self.doors.held.fetch_add(bytes, Relaxed);
         self.bytes += bytes;
     }
 

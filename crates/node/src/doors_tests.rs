@@ -54,18 +54,3 @@ fn queues_count_beside_bodies() {
     doors.queued(0, 5);
     assert_eq!(doors.memory_bytes(), 25);
 }
-
-#[test]
-fn a_fall_of_memory_is_told_once() {
-    let doors = doors(0, 1000);
-    let mut held = doors.account();
-    held.set(500);
-    assert!(!doors.has_fallen_by(400));
-    held.set(50);
-    assert!(doors.has_fallen_by(400));
-    assert!(!doors.has_fallen_by(400));
-    held.set(300);
-    held.set(0);
-    assert!(!doors.has_fallen_by(400));
-    assert!(doors.has_fallen_by(300));
-}

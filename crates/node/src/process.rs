@@ -114,12 +114,6 @@ impl Process {
         }
     }
 
-    /// Whether requests and answers take by so many bytes less memory than they did since this was
-    /// last true: what they took can be given back to the system.
-    pub fn has_memory_fallen_by(&self, bytes: usize) -> bool {
-        self.doors.has_fallen_by(bytes)
-    }
-
     /// Whether one of its nodes runs in another process too.
     pub fn superseded(&self) -> Watcher<Option<Superseded>> {
         self.superseded.watch()

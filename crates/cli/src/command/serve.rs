@@ -146,7 +146,6 @@ async fn serve(settings: Settings, room: Room) -> Result<(), Failure> {
     let superseded = tokio::select! {
         by = cluster.superseded() => Some(by),
         () = stop.asked() => None,
-        never = cluster.give_back_memory() => match never {},
     };
     let Some(by) = superseded else {
         return stop.finish(cluster.stop()).await;

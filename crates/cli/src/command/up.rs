@@ -134,10 +134,7 @@ impl Up {
             }
             output.bytes(self.banner(&cluster, notice.as_deref()).as_bytes())?;
             output.flush()?;
-            tokio::select! {
-                () = stop.asked() => {}
-                never = cluster.give_back_memory() => match never {},
-            }
+            stop.asked().await;
             stop.finish(cluster.stop()).await?;
             output.line("stopped")?;
             output.flush()
