@@ -72,6 +72,7 @@ impl Direct {
             scans: RefCell::default(),
             writes: RefCell::default(),
             first: RefCell::default(),
+            named: RefCell::default(),
             bound: RefCell::default(),
             steps: RwLock::new(()),
             has_ended: Cell::new(false),
@@ -136,6 +137,8 @@ struct Inner {
     writes: RefCell<BTreeMap<DirectKey, Option<Bytes>>>,
     /// What it wrote first.
     first: RefCell<Option<DirectKey>>,
+    /// The keyspace that was named last.
+    named: RefCell<Option<Arc<str>>>,
     /// The connection of its requests, so that its timestamp and its lock are known there.
     bound: RefCell<Option<DirectConnection>>,
     /// Held by each read, by the first and the commit alone.
@@ -145,6 +148,18 @@ struct Inner {
 }
 
 impl Inner {
+    fn key_of(&self, keyspace: &str, key: &[u8]) -> DirectKey {
+        let mut named = self.named.borrow_mut();
+        let name = match &*named {
+            Some(name) if **name == *keyspace => name.clone(),
+            _ => named.insert(keyspace.into()).clone(),
+        };
+        DirectKey {
+            keyspace: name,
+            key: Bytes::copy_from_slice(key),
+        }
+    }
+
     /// The connection of its requests: to the leader of the first key.
     async fn connection(&self, key: &DirectKey) -> Result<DirectConnection, ClientError> {
         let bound = self.bound.borrow().clone();
@@ -212,13 +227,6 @@ impl Inner {
 /// A key with its value, by a scan.
 pub type DirectRow = (Bytes, Bytes);
 
-fn key_of(keyspace: &str, key: &[u8]) -> DirectKey {
-    DirectKey {
-        keyspace: keyspace.to_owned(),
-        key: Bytes::copy_from_slice(key),
-    }
-}
-
 impl DirectTransaction {
     /// The value of a key, if it has one.
     ///
@@ -237,7 +245,8 @@ impl DirectTransaction {
         &self,
         keys: &[(&str, &[u8])],
     ) -> Result<Vec<Option<Bytes>>, ClientError> {
-        let keys = keys.iter().map(|(keyspace, key)| key_of(keyspace, key));
+        let keys = keys.iter();
+        let keys = keys.map(|(keyspace, key)| self.0.key_of(keyspace, key));
         self.read(keys.collect(), false).await
     }
 
@@ -264,7 +273,8 @@ impl DirectTransaction {
         &self,
         keys: &[(&str, &[u8])],
     ) -> Result<Vec<Option<Bytes>>, ClientError> {
-        let keys = keys.iter().map(|(keyspace, key)| key_of(keyspace, key));
+        let keys = keys.iter();
+        let keys = keys.map(|(keyspace, key)| self.0.key_of(keyspace, key));
         self.read(keys.collect(), true).await
     }
 
@@ -341,7 +351,7 @@ impl DirectTransaction {
                 },
                 limit: (wanted - stored).min(PAGE) as u32,
             };
-            let key = key_of(&whole.keyspace, start);
+            let key = self.0.key_of(&whole.keyspace, start);
             let DirectResponse::Page(_, page, rest) = self.step(&key, request).await? else {
                 return Err(self.out_of_turn());
             };
@@ -396,7 +406,7 @@ impl DirectTransaction {
     fn written(&self, span: &DirectSpan) -> BTreeMap<Bytes, Option<Bytes>> {
         let writes = self.0.writes.borrow();
         let within = |key: &DirectKey| {
-            key.keyspace == span.keyspace
+            *key.keyspace == *span.keyspace
                 && key.key >= span.start
                 && span.end.as_ref().is_none_or(|end| key.key < *end)
         };
@@ -424,7 +434,7 @@ impl DirectTransaction {
 
     fn write(&self, keyspace: &str, key: &[u8], value: Option<Bytes>) -> Result<(), ClientError> {
         self.check_open()?;
-        let key = key_of(keyspace, key);
+        let key = self.0.key_of(keyspace, key);
         let mut first = self.0.first.borrow_mut();
         first.get_or_insert_with(|| key.clone());
         self.0.writes.borrow_mut().insert(key, value);

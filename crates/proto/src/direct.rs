@@ -1,6 +1,8 @@
 //! What a client asks that speaks to a shard without HTTP between, and what it is answered. Of types of their own: what a
 //! client sends is never read as a node's.
 
+use std::sync::Arc;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use dunlin_entry::Version;
 use dunlin_message::{DecodeError, Message};
@@ -18,8 +20,8 @@ pub const DIRECT_FRAME_BYTES: usize = 24 << 20;
 /// A key of a keyspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirectKey {
-    /// The keyspace's name.
-    pub keyspace: String,
+    /// The keyspace's name: most keys of a request share one.
+    pub keyspace: Arc<str>,
     /// The key.
     pub key: Bytes,
 }
@@ -159,10 +161,22 @@ impl DirectKey {
     }
 
     fn get(from: &mut Bytes) -> Result<DirectKey, DecodeError> {
-        Ok(DirectKey {
-            keyspace: get_text(from)?,
-            key: get_bytes(from)?,
-        })
+        DirectKey::get_after(from, &mut None)
+    }
+
+    /// One whose keyspace may have the name of the key before it.
+    fn get_after(
+        from: &mut Bytes,
+        before: &mut Option<Arc<str>>,
+    ) -> Result<DirectKey, DecodeError> {
+        let name = get_bytes(from)?;
+        let keyspace = match before {
+            Some(before) if before.as_bytes() == &name[..] => before.clone(),
+            _ => Arc::from(std::str::from_utf8(&name).map_err(malformed)?),
+        };
+        *before = Some(keyspace.clone());
+        let key = get_bytes(from)?;
+        Ok(DirectKey { keyspace, key })
     }
 
     fn weight(&self) -> usize {
@@ -224,7 +238,7 @@ fn put_all<T>(out: &mut BytesMut, all: &[T], put: impl Fn(&mut BytesMut, &T)) {
 
 fn get_all<T>(
     from: &mut Bytes,
-    get: impl Fn(&mut Bytes) -> Result<T, DecodeError>,
+    mut get: impl FnMut(&mut Bytes) -> Result<T, DecodeError>,
 ) -> Result<Vec<T>, DecodeError> {
     let count = get_u32(from)? as usize;
     // A count that lies reserves nothing.
@@ -274,12 +288,16 @@ impl DirectCommit {
     }
 
     fn get(from: &mut Bytes) -> Result<DirectCommit, DecodeError> {
+        let mut name = None;
         Ok(DirectCommit {
             at: get_version(from)?,
-            reads: get_all(from, |from| Ok((DirectKey::get(from)?, get_version(from)?)))?,
+            reads: get_all(from, |from| {
+                Ok((DirectKey::get_after(from, &mut name)?, get_version(from)?))
+            })?,
             scans: get_all(from, DirectSpan::get)?,
             writes: get_all(from, |from| {
-                Ok((DirectKey::get(from)?, get_option_bytes(from)?))
+                let key = DirectKey::get_after(from, &mut name)?;
+                Ok((key, get_option_bytes(from)?))
             })?,
             id: DirectId::get(from)?,
         })
@@ -327,12 +345,12 @@ impl Message for DirectRequest {
     }
 
     fn decode(mut body: Bytes) -> Result<Self, DecodeError> {
-        let from = &mut body;
+        let (from, mut name) = (&mut body, None);
         let request = match get_u8(from)? {
             1 => DirectRequest::Read {
                 at: get_version(from)?,
                 lock: get_u8(from)? != 0,
-                keys: get_all(from, DirectKey::get)?,
+                keys: get_all(from, |from| DirectKey::get_after(from, &mut name))?,
             },
             2 => DirectRequest::Page {
                 at: get_version(from)?,

@@ -13,7 +13,10 @@ fn version() -> impl Strategy<Value = Version> {
 }
 
 fn key() -> impl Strategy<Value = DirectKey> {
-    ("[a-z]{0,8}", bytes()).prop_map(|(keyspace, key)| DirectKey { keyspace, key })
+    ("[a-z]{0,8}", bytes()).prop_map(|(keyspace, key)| DirectKey {
+        keyspace: keyspace.into(),
+        key,
+    })
 }
 
 fn id() -> impl Strategy<Value = DirectId> {

@@ -1,6 +1,7 @@
 //! A transaction as JSON: what a client sends, and what it is sent. Pure.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -63,7 +64,7 @@ struct SentWrite {
 /// A key of a keyspace, by its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    pub keyspace: String,
+    pub keyspace: Arc<str>,
     pub key: Bytes,
 }
 
@@ -121,6 +122,7 @@ impl Body {
             let key = bytes_of("key", key, encoded);
             let key = key.and_then(|key| check_key(&key, key_bytes_max).map(|()| key));
             let key = key.map_err(|why| format!("{what}[{number}]: {why}"))?;
+            let keyspace = keyspace.into();
             Ok::<_, String>(Place { keyspace, key })
         };
         let id = sent.id.map(|name| id_of(name, bytes)).transpose()?;
@@ -267,7 +269,7 @@ pub(crate) fn repeated(version: Version) -> Value {
 pub(crate) fn failed(number: usize, place: &Place, found: Option<Version>) -> Value {
     let mut check = Map::new();
     check.insert("index".to_owned(), number.into());
-    check.insert("keyspace".to_owned(), place.keyspace.as_str().into());
+    check.insert("keyspace".to_owned(), (&*place.keyspace).into());
     put_bytes(&mut check, "key", &place.key);
     let version = found.map_or(Value::Null, |version| text(version).into());
     check.insert("version".to_owned(), version);
@@ -284,7 +286,7 @@ fn added((place, sum): &(Place, i64)) -> Value {
 
 fn of_place(place: &Place) -> Map<String, Value> {
     let mut of = Map::new();
-    of.insert("keyspace".to_owned(), place.keyspace.as_str().into());
+    of.insert("keyspace".to_owned(), (&*place.keyspace).into());
     put_bytes(&mut of, "key", &place.key);
     of
 }

@@ -109,7 +109,7 @@ fn an_id_has_a_time_and_stands_for_one_body() {
 #[test]
 fn an_answer_has_what_was_read_in_its_order() {
     let place = |key: &'static [u8]| Place {
-        keyspace: "a".to_owned(),
+        keyspace: "a".into(),
         key: Bytes::from_static(key),
     };
     let reads = [

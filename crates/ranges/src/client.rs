@@ -94,6 +94,22 @@ impl Client {
         self.lock.borrow().is_some()
     }
 
+    /// The leader has ended the lock with the commit that was read under it.
+    fn end_lock(&self, request: &Request, answer: &Answer) {
+        let Request::Enter(Command::Commit {
+            txn, participants, ..
+        }) = request
+        else {
+            return;
+        };
+        if participants.is_empty()
+            && *answer == Answer::Committed
+            && let Some(lock) = self.lock.borrow_mut().take_if(|lock| lock.at == *txn)
+        {
+            lock.has_ended();
+        }
+    }
+
     /// Of one whose client waits until this moment of the clock.
     pub fn before(services: &Rc<Services>, deadline: Version) -> Client {
         let left_ms = deadline.millis().saturating_sub(services.now_ms());
@@ -433,7 +449,10 @@ pub(crate) fn ends_others(request: &Request) -> bool {
 impl World for Client {
     async fn ask(&self, range: u64, request: Request) -> Result<Answer, Unheard> {
         match self.ask_leader(range, &request, || true).await {
-            Ok(answer) => Ok(answer),
+            Ok(answer) => {
+                self.end_lock(&request, &answer);
+                Ok(answer)
+            }
             Err(Lost::Not(failure)) => Err(Unheard::Not(failure.to_string())),
             Err(Lost::Maybe) => Err(Unheard::Maybe),
         }
@@ -450,10 +469,6 @@ impl World for Client {
 
     async fn pause(&self, ms: u64) {
         sleep(Duration::from_millis(ms)).await;
-    }
-
-    fn commits(&self) {
-        drop(self.lock.take());
     }
 
     fn elapsed_ms(&self) -> u64 {

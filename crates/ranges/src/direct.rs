@@ -492,11 +492,11 @@ impl Session {
 /// The range whose leader a request is best sent to: the index in its keyspace.
 fn first_range(services: &Services, request: &DirectRequest) -> Option<(Arc<Keyspace>, usize)> {
     let (keyspace, key) = match request {
-        DirectRequest::Read { keys, .. } => keys.first().map(|key| (&key.keyspace, &key.key)),
-        DirectRequest::Page { span, .. } => Some((&span.keyspace, &span.start)),
+        DirectRequest::Read { keys, .. } => keys.first().map(|key| (&*key.keyspace, &key.key)),
+        DirectRequest::Page { span, .. } => Some((&*span.keyspace, &span.start)),
         DirectRequest::Commit(commit) => {
             let first = commit.writes.first();
-            first.map(|(key, _)| (&key.keyspace, &key.key))
+            first.map(|(key, _)| (&*key.keyspace, &key.key))
         }
         DirectRequest::Outcome { .. } | DirectRequest::Unlock(_) => None,
     }?;

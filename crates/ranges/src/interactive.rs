@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
@@ -108,7 +109,8 @@ fn at_once(
         Step::Abort => Some(StepReply::Aborted),
         Step::Commit(may_write) => {
             let mut names = buffer.writes.iter().map(|write| &write.place.keyspace);
-            if let Some(name) = names.find(|name| !may_write.contains(name)) {
+            let may = |name: &Arc<str>| may_write.iter().any(|may| **may == **name);
+            if let Some(name) = names.find(|name| !may(name)) {
                 let line = format!(
                     "this user may not write keyspace {name} now: nothing happened, and the transaction is still open"
                 );
@@ -267,7 +269,7 @@ async fn get(client: &Client, part: &Part, id: TxnId, place: Place) -> Result<St
     let keyspaces = keyspaces_of(&services, [&*place.keyspace])?;
     let (_, index) = whereabouts(&keyspaces, &place)?;
     let keyspace = keyspaces
-        .get(&place.keyspace)
+        .get(&*place.keyspace)
         .ok_or(Failure::UnknownKeyspace)?;
     let keys = vec![place.key.clone()];
     let found = client
@@ -309,7 +311,7 @@ async fn scan(
             bytes
         });
         let own = (buffer.writes.iter())
-            .filter(|write| write.place.keyspace == name)
+            .filter(|write| *write.place.keyspace == *name)
             .filter(|write| is_within(&write.place.key, &start, end.as_ref()))
             .map(|write| (write.place.key.clone(), write.value.clone()));
         (number, buffer.at, own.collect())

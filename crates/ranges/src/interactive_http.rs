@@ -115,7 +115,7 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
                 )));
             }
             Ok(Step::Scan {
-                keyspace: (*name).to_owned(),
+                keyspace: (*name).into(),
                 start,
                 end,
                 limit,
@@ -133,7 +133,7 @@ fn step_of(services: &Services, ask: &Ask, parts: &[&str]) -> Result<Step, Rejec
             let key = Bytes::from(rest.join("/"));
             check_key(&key, KEY_BYTES).map_err(Rejected::bad)?;
             let place = Place {
-                keyspace: (*name).to_owned(),
+                keyspace: (*name).into(),
                 key,
             };
             Ok(match ask.method {
@@ -167,7 +167,7 @@ fn place_of(first: &Bytes) -> Result<Place, Rejected> {
     let key = first.slice(slash + 1..);
     check_key(&key, KEY_BYTES).map_err(Rejected::bad)?;
     Ok(Place {
-        keyspace: keyspace.to_owned(),
+        keyspace: keyspace.into(),
         key,
     })
 }
@@ -355,7 +355,7 @@ pub(crate) fn decode(mut from: Bytes) -> Result<(TxnId, Duration, Step), Malform
     let id = string(from)?.parse().map_err(|_| Malformed)?;
     let place = |from: &mut Bytes| {
         Ok::<_, Malformed>(Place {
-            keyspace: string(from)?,
+            keyspace: string(from)?.into(),
             key: get_bytes(from)?,
         })
     };
@@ -474,7 +474,7 @@ fn written(from: &mut Bytes) -> Result<Written, Malformed> {
     let first = match byte(from)? {
         0 => None,
         _ => Some(Place {
-            keyspace: string(from)?,
+            keyspace: string(from)?.into(),
             key: get_bytes(from)?,
         }),
     };

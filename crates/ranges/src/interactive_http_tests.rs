@@ -5,7 +5,7 @@ use super::*;
 
 fn place(key: &'static str) -> Place {
     Place {
-        keyspace: "bank".to_owned(),
+        keyspace: "bank".into(),
         key: Bytes::from_static(key.as_bytes()),
     }
 }
@@ -85,7 +85,7 @@ fn steps_and_what_comes_of_them_come_back() {
 #[test]
 fn the_first_key_is_encoded_as_a_query_takes_it() {
     let first = Some(Place {
-        keyspace: "bank".to_owned(),
+        keyspace: "bank".into(),
         key: Bytes::from_static(b"a/b c&\xff"),
     });
     let written = written_json(json!({}), &Written { writes: 2, first });

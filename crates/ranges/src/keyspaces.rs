@@ -35,7 +35,7 @@ pub(crate) type Where = (u32, usize);
 /// # Errors
 /// When its keyspace is not among these.
 pub(crate) fn whereabouts(keyspaces: &Keyspaces, place: &Place) -> Result<Where, Failure> {
-    let keyspace = keyspaces.get(&place.keyspace);
+    let keyspace = keyspaces.get(&*place.keyspace);
     let keyspace = keyspace.ok_or(Failure::UnknownKeyspace)?;
     Ok((keyspace.id, keyspace.range_of(&place.key)))
 }

@@ -20,6 +20,11 @@ impl Locked {
             unlock: Some(Box::new(unlock)),
         }
     }
+
+    /// It has ended where it is.
+    pub fn has_ended(mut self) {
+        self.unlock = None;
+    }
 }
 
 impl Drop for Locked {

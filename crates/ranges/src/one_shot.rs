@@ -401,7 +401,7 @@ pub(crate) async fn read_places(
 ) -> Result<BTreeMap<Place, Found>, Failure> {
     let mut found = BTreeMap::new();
     let asked = reads.into_iter().filter_map(|((_, index), places)| {
-        let keyspace = keyspaces.get(&places.first()?.keyspace)?;
+        let keyspace = keyspaces.get(&*places.first()?.keyspace)?;
         let keys: Vec<Bytes> = places.iter().map(|place| place.key.clone()).collect();
         Some(async move {
             let read = client

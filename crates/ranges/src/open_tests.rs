@@ -5,7 +5,7 @@ use super::*;
 
 fn place(key: &'static str) -> Place {
     Place {
-        keyspace: "bank".to_owned(),
+        keyspace: "bank".into(),
         key: Bytes::from_static(key.as_bytes()),
     }
 }

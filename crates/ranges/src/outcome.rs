@@ -110,7 +110,7 @@ pub(crate) fn body_name(body: &Body) -> &str {
     let read = body.reads.first().map(|place| &place.keyspace);
     let checked = body.checks.first().map(|(place, _)| &place.keyspace);
     let written = body.writes.first().map(|write| &write.place.keyspace);
-    written.or(read).or(checked).map_or("", String::as_str)
+    written.or(read).or(checked).map_or("", |name| name)
 }
 
 /// Reserves the id of a transaction for its body: at a range of the keyspace of its first write that follows from the id
@@ -122,7 +122,7 @@ pub(crate) async fn reserved<W: World>(
     holder: Option<u64>,
 ) -> Option<Outcome> {
     let (id, first) = (body.id.as_ref()?, body.writes.first()?);
-    let keyspace = keyspaces.get(&first.place.keyspace)?;
+    let keyspace = keyspaces.get(&*first.place.keyspace)?;
     let index = xxh3_64(&id.name) % keyspace.ranges.len().max(1) as u64;
     let range = range_id(keyspace.id, index as usize);
     if Some(range) == holder {

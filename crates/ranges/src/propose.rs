@@ -11,6 +11,7 @@ use dunlin_versions::{Lookup, Tier};
 use raft::{Error, RawNode, StateRole};
 
 use crate::group::{Group, Lead, Waiter, leader_of};
+use crate::plug::Part;
 use crate::ranges::AtShard;
 
 /// The reply to a waiter.
@@ -35,9 +36,11 @@ impl AtShard {
                 Sabotage::JudgeAtLeader => self.judge_here(group, command),
                 _ => Ok(command),
             };
-            let proposed = command
-                .map_err(Ok)
-                .and_then(|command| Self::propose_one(group, node, &command, Leader::proposed));
+            let proposed = command.map_err(Ok).and_then(|command| {
+                let proposed = Self::propose_one(group, node, &command, Leader::proposed)?;
+                self.end_lock(group, &command);
+                Ok(proposed)
+            });
             await_applied(group, proposed, waiter);
         }
         *proposals = later;
@@ -108,6 +111,20 @@ impl AtShard {
             }
             Err(Error::ProposalDropped) => Err(Err(Answer::Busy)),
             Err(error) => Err(Err(Answer::Failed(error.to_string()))),
+        }
+    }
+
+    /// The lock ends under which a transaction has read that is proposed to commit; the next has its turn.
+    fn end_lock(&self, group: &Group, command: &Command) {
+        let (Some((_, Lead::Keys(leader))), Some(services)) =
+            (&mut *group.lead.borrow_mut(), self.services.upgrade())
+        else {
+            return;
+        };
+        let part = services.find::<Part>();
+        let next = part.and_then(|part| leader.end_lock(command, part.elapsed_ms()));
+        if let Some(next) = next {
+            drop(group.tending.waiters.borrow_mut().remove(&next));
         }
     }
 

@@ -11,7 +11,7 @@ fn bytes(text: &str) -> Bytes {
 
 fn place(key: &str) -> Place {
     Place {
-        keyspace: "bank".to_owned(),
+        keyspace: "bank".into(),
         key: bytes(key),
     }
 }

@@ -11,7 +11,7 @@ use dunlin_txn::{
     Answer, Command, Full, Id, IdRecord, Leader, Newest, Replica, Request, Row, Span, State,
     Verdict, Write,
 };
-use dunlin_versions::{Found, Lookup, Store, StoreError, Tier};
+use dunlin_versions::{Found, Lookup, PageBounds, Store, StoreError, Tier};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -25,6 +25,8 @@ const READ_BYTES: usize = 1 << 20;
 const PAGE_BYTES: usize = 256 << 10;
 /// And no more keys than this.
 const PAGE_KEYS: usize = 4_096;
+/// A page of so many keys is read on the event loop, where memory has it.
+const SMALL_PAGE: u32 = 256;
 /// A waiter for a lock takes about so many bytes, beside the key.
 const WAITER_BYTES: usize = 1 << 10;
 /// Pause before it is tried again to propose, while proposals are held back.
@@ -68,11 +70,6 @@ impl AtShard {
                 if waiting.grow(WAITER_BYTES + key.len()).is_err() {
                     return Answer::Busy;
                 }
-                dunlin_txn::serve(&client, &here, request).await
-            }
-            Request::Unlock { .. } => {
-                // The commit under the lock may wait to be proposed: the next in turn would read before it, and refuse it.
-                here.own.may_propose(&here.group);
                 dunlin_txn::serve(&client, &here, request).await
             }
             request => dunlin_txn::serve(&client, &here, request).await,
@@ -340,11 +337,24 @@ impl Replica for Here {
         end: Option<Bytes>,
         limit: u32,
     ) -> Result<(Vec<Row>, Option<Bytes>), Answer> {
-        let keys = PAGE_KEYS.min(limit as usize);
+        let bounds = move |tier| PageBounds {
+            bytes: PAGE_BYTES,
+            count: PAGE_KEYS.min(limit as usize),
+            tier,
+        };
+        if limit <= SMALL_PAGE {
+            let place = self.group.meta.get().place;
+            let span = (&start[..], end.as_deref());
+            let page = (self.own.store).page(place, at, span, bounds(Tier::CacheOnly));
+            if let Ok(Some(page)) = page {
+                return Ok((page.items, page.next));
+            }
+        }
         let page = self.read(move |store, place| {
-            store.page(place, at, (&start, end.as_deref()), PAGE_BYTES, keys)
+            let span = (&start[..], end.as_deref());
+            store.page(place, at, span, bounds(Tier::Disk))
         });
-        let page = page.await?;
+        let page = page.await?.unwrap_or_default();
         Ok((page.items, page.next))
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 
 fn place(key: &str) -> Place {
     Place {
-        keyspace: "bank".to_owned(),
+        keyspace: "bank".into(),
         key: Bytes::copy_from_slice(key.as_bytes()),
     }
 }

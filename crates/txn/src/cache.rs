@@ -4,11 +4,12 @@
 //! boundary holds up to the next one. It never says less than was noted, and more when it forgets: so its size is bounded
 //! by two halves, of which the older is folded into one number.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use bytes::Bytes;
 use dunlin_entry::Version;
+use foldhash::HashMap;
 
 /// Timestamps by key.
 #[derive(Debug, Clone)]

@@ -117,10 +117,6 @@ pub async fn commit<W: World>(
         id: id.cloned(),
     };
     let answer = world.ask(holder, Request::Enter(command)).await;
-    // A refused one is tried again under its lock. Where other ranges have intents, these would be in the way of the next.
-    if others.is_empty() && matches!(answer, Ok(Answer::Committed)) {
-        world.commits();
-    }
     let outcome = match answer {
         Ok(Answer::Committed) => Outcome::Committed,
         Ok(Answer::Unknown) | Err(Unheard::Maybe) => outcome(world, txn, holder).await,

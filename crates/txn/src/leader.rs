@@ -216,6 +216,18 @@ impl Leader {
         }
     }
 
+    /// A transaction in one range is proposed to commit at the timestamp that it was given under a lock: the lock ends, for
+    /// later reads wait for the commit. Where other ranges have intents of it, these would be in the way of the next. Returns
+    /// the number that has the lock next, if there is one.
+    pub fn end_lock(&mut self, command: &Command, now_ms: u64) -> Option<u64> {
+        match command {
+            Command::Commit {
+                txn, participants, ..
+            } if participants.is_empty() => self.locks.end_given(*txn, now_ms),
+            _ => None,
+        }
+    }
+
     /// An entry is applied, with this outcome. Where an entry that may have been expected has no effect, nothing is expected
     /// any more: entries behind it may rely on it.
     pub fn ended(&mut self, command: &Command, outcome: &Verdict) {

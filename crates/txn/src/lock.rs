@@ -20,6 +20,8 @@ impl<W: World, R: Replica> Here<'_, W, R> {
     ) -> Result<Answer, Answer> {
         let mut waiter = self.lock(key).await?;
         let at = self.world.timestamp(floor).await?;
+        let number = waiter.number;
+        (self.replica).with(|_, leader| leader.locks.give(number, at))?;
         let values = if reads.is_empty() {
             Vec::new()
         } else {
@@ -27,7 +29,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         };
         waiter.is_kept = true;
         Ok(Answer::Locked {
-            number: waiter.number,
+            number,
             has_waited: waiter.has_waited,
             at,
             values,

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
+use dunlin_entry::Version;
 
 /// A lock lasts so long, in milliseconds.
 pub(crate) const LOCK_MS: u64 = 1_000;
@@ -18,6 +19,8 @@ pub struct Locks {
     queues: BTreeMap<Bytes, Queue>,
     /// The key of each number.
     keys: BTreeMap<u64, Bytes>,
+    /// The number of the lock under which a timestamp was given.
+    numbers: BTreeMap<Version, u64>,
     last: u64,
 }
 
@@ -27,6 +30,8 @@ struct Queue {
     holder: u64,
     /// When the lock ends by itself, in milliseconds of the leader's own.
     until_ms: u64,
+    /// The timestamp that was given under it.
+    at: Option<Version>,
     waiting: VecDeque<u64>,
 }
 
@@ -47,6 +52,7 @@ impl Locks {
         Locks {
             queues: BTreeMap::new(),
             keys: BTreeMap::new(),
+            numbers: BTreeMap::new(),
             last: above,
         }
     }
@@ -98,6 +104,22 @@ impl Locks {
         }
     }
 
+    /// A timestamp is given under a lock, and nobody else has it: the commit at it ends the lock.
+    pub(crate) fn give(&mut self, number: u64, at: Version) {
+        let key = self.keys.get(&number);
+        let queue = key.and_then(|key| self.queues.get_mut(key));
+        if let Some(queue) = queue.filter(|queue| queue.holder == number) {
+            queue.at = Some(at);
+            self.numbers.insert(at, number);
+        }
+    }
+
+    /// The lock ends under which a timestamp was given. Returns the new number with the lock, if there is one.
+    pub(crate) fn end_given(&mut self, at: Version, now_ms: u64) -> Option<u64> {
+        let number = *self.numbers.get(&at)?;
+        self.end(number, now_ms)
+    }
+
     /// A number ends, as a lock or as a waiter. Returns the new number with the lock, if there is one.
     pub fn end(&mut self, number: u64, now_ms: u64) -> Option<u64> {
         let key = self.keys.remove(&number)?;
@@ -105,6 +127,9 @@ impl Locks {
         if queue.holder != number {
             queue.waiting.retain(|waiting| *waiting != number);
             return None;
+        }
+        if let Some(at) = queue.at.take() {
+            self.numbers.remove(&at);
         }
         let next = queue.waiting.pop_front();
         match next {
@@ -134,6 +159,7 @@ impl Queue {
         Queue {
             holder: number,
             until_ms: now_ms + LOCK_MS,
+            at: None,
             waiting: VecDeque::new(),
         }
     }

@@ -34,6 +34,26 @@ fn a_waiter_that_leaves_is_passed_over() {
 }
 
 #[test]
+fn a_lock_ends_with_the_commit_at_its_timestamp() {
+    let mut locks = Locks::new(0);
+    for _ in 0..3 {
+        locks.add(&key("a"), 0);
+    }
+    // One that waits has no timestamp.
+    locks.give(2, Version(6));
+    assert_eq!(locks.end_given(Version(6), 1), None);
+    locks.give(1, Version(7));
+    assert_eq!(locks.end_given(Version(8), 1), None);
+    assert_eq!(locks.end_given(Version(7), 1), Some(2));
+    // A repeat ends nobody else's.
+    assert_eq!(locks.end_given(Version(7), 1), None);
+    locks.give(2, Version(9));
+    assert_eq!(locks.end(2, 2), Some(3));
+    assert_eq!(locks.end_given(Version(9), 2), None);
+    assert_eq!(locks.turn(3, 2), Turn::Now);
+}
+
+#[test]
 fn a_lock_ends_after_its_time_and_not_before() {
     let mut locks = Locks::new(0);
     for _ in 0..3 {

@@ -46,9 +46,6 @@ pub trait World {
     /// Milliseconds that are left for the request which is carried out, and for all that it asks for.
     fn left_ms(&self) -> u64;
 
-    /// The entry that commits is applied: the next in the queue of a locked key may have its turn.
-    fn commits(&self) {}
-
     /// How long a leader leaves intents to the transaction that wrote them, in milliseconds.
     fn intent_ms(&self) -> u64 {
         INTENT_MS
@@ -214,7 +211,11 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         if let Some(index) = index {
             self.replica.applied(index).await?;
         }
-        for key in &keys {
+        let blocked = (self.replica).with(|state, _| {
+            let is_blocked = |key: &&Bytes| state.blocks_read(at, key);
+            keys.iter().filter(is_blocked).cloned().collect::<Vec<_>>()
+        })?;
+        for key in &blocked {
             let behind = Bytes::from([key, &[0][..]].concat());
             self.clear_for_read(at, key, Some(&behind)).await?;
         }

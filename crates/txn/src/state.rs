@@ -183,6 +183,12 @@ impl State {
         found.map(|(key, intent)| Blocker::by(key, intent))
     }
 
+    /// Whether a key has an intent that is not above the timestamp of a read.
+    pub fn blocks_read(&self, at: Version, key: &Bytes) -> bool {
+        let intent = self.intents.get(key);
+        intent.is_some_and(|intent| intent.txn < at)
+    }
+
     /// Whether this transaction has intents here.
     pub fn has_intents_of(&self, txn: Version) -> bool {
         self.keys_of.contains_key(&txn)
@@ -315,7 +321,9 @@ impl State {
             None => None,
         };
         let refused = match refused {
-            None => self.refused(rows, txn, checks, writes)?,
+            // The leader lets no key be written below a later read or write, so one written key is searched for: a repeat
+            // finds its own version there.
+            None => self.refused(rows, txn, checks, (writes, 1))?,
             refused => refused,
         };
         if let Some(refused) = refused {
@@ -379,7 +387,7 @@ impl State {
         if self.is_dropped() {
             return Ok(Verdict::Aborted);
         }
-        if let Some(refused) = self.refused(rows, txn, checks, writes)? {
+        if let Some(refused) = self.refused(rows, txn, checks, (writes, writes.len()))? {
             return Ok(refused);
         }
         for write in writes {
@@ -460,16 +468,21 @@ impl State {
         })
     }
 
-    /// Why a transaction cannot check and write this.
+    /// Why a transaction cannot check and write this. So many of the written keys are searched for newer versions.
     fn refused<R: Rows>(
         &self,
         rows: &mut R,
         txn: Version,
         checks: &[Check],
-        writes: &[Write],
+        (writes, searched): (&[Write], usize),
     ) -> Result<Option<Verdict>, R::Error> {
-        for write in writes {
-            if let Err(blocker) = self.current(rows, txn, &write.key)? {
+        for (number, write) in writes.iter().enumerate() {
+            let blocker = if number < searched {
+                self.current(rows, txn, &write.key)?.err()
+            } else {
+                self.in_the_way(txn, &write.key)
+            };
+            if let Some(blocker) = blocker {
                 return Ok(Some(Verdict::Blocked(blocker)));
             }
         }

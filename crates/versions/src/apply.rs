@@ -1,10 +1,9 @@
 //! Entries of a range's log, in one batch with their position.
 
-use std::collections::HashMap;
-
 use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_txn::{Command, Id, IdRecord, Intent, Record, Rows, State, Verdict};
+use foldhash::HashMap;
 use rocksdb::WriteBatch;
 
 use crate::get::{Found, Tier, Versions, encode};
@@ -58,10 +57,10 @@ impl Store {
             place: meta.place,
             batch: WriteBatch::default(),
             rows: None,
-            stored: HashMap::new(),
-            written: HashMap::new(),
-            records: HashMap::new(),
-            ids: HashMap::new(),
+            stored: HashMap::default(),
+            written: HashMap::default(),
+            records: HashMap::default(),
+            ids: HashMap::default(),
             gone: Version(0),
         };
         let mut verdicts = Vec::with_capacity(entries.commands.len());

@@ -4,11 +4,11 @@ use bytes::Bytes;
 use dunlin_entry::{Stamp, Version};
 use dunlin_store::{Noted, Versioned};
 use dunlin_txn::ORIGIN;
-use rocksdb::{DBRawIterator, ErrorKind};
+use rocksdb::DBRawIterator;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::key;
-use crate::store::{Store, StoreError, of_one_key};
+use crate::store::{Store, StoreError, is_incomplete, of_one_key};
 
 const PUT: u8 = 1;
 const DELETE: u8 = 0;
@@ -203,9 +203,7 @@ impl Versions<'_> {
         };
         match self.rows.status() {
             Ok(()) => Ok(Some(found)),
-            Err(error) if self.tier == Tier::CacheOnly && error.kind() == ErrorKind::Incomplete => {
-                Ok(None)
-            }
+            Err(error) if self.tier == Tier::CacheOnly && is_incomplete(&error) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -103,9 +103,10 @@ pub(crate) fn head(row: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether a row is looked for by itself: a version, or a record.
+/// Whether a row is looked for by itself: a version, a record, or a name.
 pub(crate) fn has_head(row: &[u8]) -> bool {
-    is_version(row) || row.first() == Some(&RANGE) && row.get(PREFIX) == Some(&RECORDS)
+    let is_kind = |kind| row.first() == Some(&RANGE) && row.get(PREFIX) == Some(&kind);
+    is_version(row) || is_kind(RECORDS) || is_kind(NAMES)
 }
 
 fn is_version(row: &[u8]) -> bool {

@@ -29,5 +29,5 @@ pub use apply::{Applied, Entries};
 pub use get::{Found, Lookup, Reader, Tier, Versions};
 pub use load::{Row, Rows};
 pub use meta::Meta;
-pub use page::Page;
+pub use page::{Page, PageBounds};
 pub use store::{Store, StoreError};

@@ -2,17 +2,19 @@
 
 use bytes::Bytes;
 use dunlin_entry::Version;
-use rocksdb::DBRawIterator;
+use rocksdb::{DBRawIterator, ReadTier};
 
-use crate::get::{damaged, decode};
+use crate::get::{Tier, damaged, decode};
 use crate::key;
-use crate::store::{Store, StoreError, in_order};
+use crate::store::{Store, StoreError, in_order, is_incomplete};
 
 /// Keys from the first to before the second.
 type Span<'a> = (&'a [u8], Option<&'a [u8]>);
 
 /// So many older versions of a key are passed by one by one; then it is cheaper to search.
 const PASSED: usize = 8;
+/// An event loop passes by so many rows for a page at most.
+const PASSED_IN_MEMORY: usize = 1_024;
 
 /// Values in key order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +23,17 @@ pub struct Page {
     pub items: Vec<(Bytes, Version, Bytes)>,
     /// Where the next page begins; none where this is the last.
     pub next: Option<Bytes>,
+}
+
+/// How large a page may be, and how far a read of it may go.
+#[derive(Debug, Clone, Copy)]
+pub struct PageBounds {
+    /// Bytes of keys and values, but for the last.
+    pub bytes: usize,
+    /// Keys.
+    pub count: usize,
+    /// Memory or the disk.
+    pub tier: Tier,
 }
 
 impl Store {
@@ -34,7 +47,7 @@ impl Store {
         (since, at): (Version, Version),
         (start, end): Span<'_>,
     ) -> Result<Option<Bytes>, StoreError> {
-        let mut rows = self.in_span(place, (start, end));
+        let mut rows = self.in_span(place, (start, end), Tier::Disk);
         let mut passed = 0;
         let mut last: Vec<u8> = Vec::new();
         while let Some((row, _)) = rows.item() {
@@ -62,8 +75,11 @@ impl Store {
     }
 
     /// All versions of keys, in order.
-    fn in_span(&self, place: u32, (start, end): Span<'_>) -> DBRawIterator<'_> {
+    fn in_span(&self, place: u32, (start, end): Span<'_>, tier: Tier) -> DBRawIterator<'_> {
         let mut options = in_order();
+        if tier == Tier::CacheOnly {
+            options.set_read_tier(ReadTier::BlockCache);
+        }
         let upper = match end {
             Some(end) => key::from_key(place, end),
             None => key::behind_versions(place).to_vec(),
@@ -74,8 +90,8 @@ impl Store {
         rows
     }
 
-    /// The keys from `start` to before `end`, as they are at a timestamp; at least one, if there is one, and no more
-    /// than `bytes` and `count` else. May wait for the disk.
+    /// The keys from `start` to before `end`, as they are at a timestamp; at least one, if there is one, and else no more
+    /// than the bounds say. None where memory does not tell, or not soon: ask again with [`Tier::Disk`].
     ///
     /// # Errors
     /// See [`StoreError`].
@@ -84,15 +100,20 @@ impl Store {
         place: u32,
         at: Version,
         span: Span<'_>,
-        bytes: usize,
-        count: usize,
-    ) -> Result<Page, StoreError> {
-        let mut rows = self.in_span(place, span);
+        bounds: PageBounds,
+    ) -> Result<Option<Page>, StoreError> {
+        let PageBounds { bytes, count, tier } = bounds;
+        let mut rows = self.in_span(place, span, tier);
+        let mut seen = 0;
         let mut page = Page::default();
         let mut taken = 0;
         let mut last: Vec<u8> = Vec::new();
         let mut passed = 0;
         while let Some((row, value)) = rows.item() {
+            seen += 1;
+            if tier == Tier::CacheOnly && seen > count + PASSED_IN_MEMORY {
+                return Ok(None);
+            }
             let (head, version) = key::split(row).ok_or_else(|| damaged("a row"))?;
             if head == last {
                 passed += 1;
@@ -114,7 +135,7 @@ impl Store {
                 let key = key::key_of(head).ok_or_else(|| damaged("a key"))?;
                 if !page.items.is_empty() && (taken >= bytes || page.items.len() >= count) {
                     page.next = Some(key.into());
-                    return Ok(page);
+                    return Ok(Some(page));
                 }
                 taken += key.len() + value.len();
                 let value = Bytes::copy_from_slice(value);
@@ -122,8 +143,10 @@ impl Store {
             }
             rows.next();
         }
-        rows.status()?;
-        Ok(page)
+        match rows.status() {
+            Err(error) if tier == Tier::CacheOnly && is_incomplete(&error) => Ok(None),
+            status => Ok(status.map(|()| Some(page))?),
+        }
     }
 }
 

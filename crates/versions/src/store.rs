@@ -297,6 +297,11 @@ pub(crate) fn in_order() -> ReadOptions {
     options
 }
 
+/// Whether a read that was confined to memory had to go further.
+pub(crate) fn is_incomplete(error: &rocksdb::Error) -> bool {
+    error.kind() == ErrorKind::Incomplete
+}
+
 pub(crate) fn write_options() -> WriteOptions {
     let mut options = WriteOptions::default();
     options.disable_wal(true);

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::{Applied, Entries, Lookup, Tier};
+use crate::{Applied, Entries, Lookup, Page, PageBounds, Tier};
 use bytes::Bytes;
 use dunlin_entry::{Stamp, Version};
 use dunlin_proto::Condition;
@@ -31,6 +31,53 @@ fn write(key: &str, value: Option<&str>) -> Write {
         key: Bytes::copy_from_slice(key.as_bytes()),
         value: value.map(|value| Bytes::copy_from_slice(value.as_bytes())),
     }
+}
+
+fn page_of(store: &Store, at: Version, range: (&[u8], Option<&[u8]>), count: usize) -> Page {
+    let bounds = |tier| PageBounds {
+        bytes: 1 << 20,
+        count,
+        tier,
+    };
+    let page = store.page(0, at, range, bounds(Tier::Disk)).unwrap();
+    // What memory tells is the same.
+    if let Some(in_memory) = store.page(0, at, range, bounds(Tier::CacheOnly)).unwrap() {
+        assert_eq!(Some(in_memory), page);
+    }
+    page.unwrap()
+}
+
+#[test]
+fn a_page_that_memory_does_not_tell_soon_is_left_to_the_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &resources(), true).unwrap();
+    let mut meta = Meta::default();
+    let put = |at, key: &str| command(at, Condition::None, key, Some("v"));
+    let deleted: Vec<Command> = (0..1_000)
+        .map(|at| command(at, Condition::None, &format!("a{at:04}"), None))
+        .collect();
+    meta = apply(&store, &meta, &deleted, 1).meta;
+    meta = apply(&store, &meta, &[put(2_000, "b")], 2).meta;
+    let page = |store: &Store, tier| {
+        let bounds = PageBounds {
+            bytes: 1 << 20,
+            count: 1,
+            tier,
+        };
+        let page = store.page(0, Version::MAX, (b"", None), bounds).unwrap();
+        page.map(|page| page.items.len())
+    };
+    assert_eq!(page(&store, Tier::CacheOnly), Some(1));
+    let more: Vec<Command> = (3_000..3_100)
+        .map(|at| command(at, Condition::None, &format!("a{at:04}"), None))
+        .collect();
+    apply(&store, &meta, &more, 3);
+    assert_eq!(page(&store, Tier::CacheOnly), None);
+    assert_eq!(page(&store, Tier::Disk), Some(1));
+    store.flush().unwrap();
+    drop(store);
+    let store = Store::open(dir.path(), &resources(), true).unwrap();
+    assert_eq!(page(&store, Tier::CacheOnly), None);
 }
 
 fn apply(store: &Store, meta: &Meta, commands: &[Command], index: u64) -> Applied {
@@ -163,7 +210,7 @@ fn what_is_read_at_a_timestamp_is_what_was_there_then() {
     ];
     apply(&store, &Meta::default(), &commands, 5);
     let page = |at| {
-        let page = store.page(0, Version(at), (b"", None), 1 << 20, 9).unwrap();
+        let page = page_of(&store, Version(at), (b"", None), 9);
         let values = page.items.into_iter().map(|(_, _, value)| value);
         let texts = values.map(|value| String::from_utf8(value.to_vec()).unwrap());
         texts.collect::<Vec<_>>().join(" ")
@@ -244,8 +291,7 @@ fn pages_hold_the_newest_of_each_key() {
     let keys = |start: &str, end: Option<&str>, count| {
         let end = end.map(str::as_bytes);
         let range = (start.as_bytes(), end);
-        let page = store.page(0, Version::MAX, range, 1 << 20, count);
-        let page = page.unwrap();
+        let page = page_of(&store, Version::MAX, range, count);
         let values = page
             .items
             .iter()

@@ -30,7 +30,7 @@ fn servers(up: &Up, first: usize) -> String {
 
 fn key(name: &str) -> DirectKey {
     DirectKey {
-        keyspace: "bank".to_owned(),
+        keyspace: "bank".into(),
         key: Bytes::copy_from_slice(name.as_bytes()),
     }
 }
@@ -376,11 +376,11 @@ fn a_client_can_do_nothing_to_others() {
         let many: Vec<String> = (0..5_000).map(|number| number.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let elsewhere = DirectKey {
-            keyspace: "elsewhere".to_owned(),
+            keyspace: "elsewhere".into(),
             key: "1".into(),
         };
         let reserved = DirectKey {
-            keyspace: "_oracle".to_owned(),
+            keyspace: "_oracle".into(),
             key: "1".into(),
         };
         let of = |key: DirectKey| DirectRequest::Read {

@@ -18,7 +18,7 @@ fn read(name: &str) -> DirectRequest {
         at: None,
         lock: false,
         keys: vec![DirectKey {
-            keyspace: "bank".to_owned(),
+            keyspace: "bank".into(),
             key: Bytes::copy_from_slice(name.as_bytes()),
         }],
     }

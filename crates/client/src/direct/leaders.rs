@@ -24,13 +24,13 @@ impl Leaders {
             end,
         } = span;
         let begins_within = |key: &DirectKey| {
-            key.keyspace == keyspace
+            *key.keyspace == *keyspace
                 && key.key >= start
                 && end.as_ref().is_none_or(|end| key.key < *end)
         };
         self.0.retain(|key, _| !begins_within(key));
         let key = DirectKey {
-            keyspace,
+            keyspace: keyspace.into(),
             key: start,
         };
         if let Some((_, (before, _))) = self.before(&key)

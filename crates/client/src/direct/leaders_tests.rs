@@ -6,7 +6,7 @@ fn at(node: u16) -> ShardAddress {
 
 fn key(keyspace: &str, key: &str) -> DirectKey {
     DirectKey {
-        keyspace: keyspace.to_owned(),
+        keyspace: keyspace.into(),
         key: Bytes::copy_from_slice(key.as_bytes()),
     }
 }

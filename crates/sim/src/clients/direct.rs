@@ -60,7 +60,7 @@ struct Open {
 
 fn key_of(name: &str) -> DirectKey {
     DirectKey {
-        keyspace: KEYSPACE.to_owned(),
+        keyspace: KEYSPACE.into(),
         key: Bytes::copy_from_slice(name.as_bytes()),
     }
 }

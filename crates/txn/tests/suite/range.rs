@@ -278,6 +278,9 @@ impl Range {
         let index = self.last.get() + 1;
         self.last.set(index);
         note(leader, &command, index);
+        if leader.end_lock(&command, self.model.now_ms()).is_some() {
+            self.changed.notify_waiters();
+        }
         let mut pending = self.pending.borrow_mut();
         pending.push_back((index, command, waiter));
         Ok((self.term.get(), index, outcome))

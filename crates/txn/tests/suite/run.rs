@@ -234,7 +234,7 @@ fn finds(bug: Bug) {
 }
 
 fn finds_in(bug: Bug, run: impl Fn(u64) -> Option<String>) {
-    let found = seeds(3_000).find_map(|seed| Some((seed, run(seed)?)));
+    let found = seeds(10_000).find_map(|seed| Some((seed, run(seed)?)));
     let (seed, why) = found.unwrap_or_else(|| panic!("{bug:?} is not found"));
     println!("{bug:?}: seed {seed}: {why}");
 }
