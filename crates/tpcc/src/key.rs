@@ -22,10 +22,8 @@ pub enum Table {
     CustomerData,
     /// Customers by last name.
     Names,
-    /// What never changes of a stock.
+    /// The stock of an item.
     Stock,
-    /// Quantity and counts.
-    Quantity,
     /// Items, a copy in each warehouse.
     Item,
     /// Orders.
@@ -57,7 +55,6 @@ impl Table {
             Table::CustomerData => b'x',
             Table::Names => b'm',
             Table::Stock => b's',
-            Table::Quantity => b'S',
             Table::Item => b'i',
             Table::Order => b'o',
             Table::Newest => b'p',

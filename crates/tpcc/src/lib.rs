@@ -9,6 +9,7 @@
 #![allow(clippy::disallowed_methods)]
 
 pub mod conditions;
+pub mod deferred;
 pub mod dunlin;
 pub mod input;
 pub mod key;

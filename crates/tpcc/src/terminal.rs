@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc::{Receiver, Sender};
+
 use crate::conditions::Delivered;
+use crate::deferred::{Delivery, Queued};
 use crate::input::{Draw, Input, Kind};
 use crate::target::{Done, Fault, Target};
 
@@ -38,6 +41,8 @@ pub struct Tally {
     pub paid: i64,
     /// Orders that were delivered since the start.
     pub delivered: Delivered,
+    /// The log of results of deliveries.
+    pub deliveries: Vec<Delivery>,
     /// Of which nobody could tell, since the start: then the sums of acknowledged transactions are not exact.
     pub unknown: u64,
 }
@@ -90,6 +95,11 @@ impl Floor {
         self.tally.borrow().clone()
     }
 
+    /// A delivery is done.
+    fn log(&self, delivery: Delivery) {
+        self.tally.borrow_mut().deliveries.push(delivery);
+    }
+
     fn figures(&self, kind: Kind, change: impl FnOnce(&mut Figures)) {
         if self.is_measured.get() {
             change(self.tally.borrow_mut().kinds.entry(kind).or_default());
@@ -111,7 +121,8 @@ impl Floor {
     }
 }
 
-/// Works until the floor ends, with the time of a clock in milliseconds since 1970.
+/// Works until the floor ends, with the time of a clock in milliseconds since 1970. Deliveries go into the queues of their
+/// warehouses.
 ///
 /// # Errors
 /// When a transaction fails in another way than by others in its way.
@@ -119,15 +130,47 @@ pub async fn work(
     target: &impl Target,
     mut draw: Draw,
     waits: Waits,
-    floor: Rc<Floor>,
+    (floor, queues): (Rc<Floor>, Vec<Sender<Queued>>),
     now_ms: impl Fn() -> i64,
 ) -> Result<(), Fault> {
     while !floor.is_over.get() {
         let input = draw.next(now_ms());
         let [keying, thinking] = waits.around(input.kind());
         wait(keying, &floor).await;
-        one(target, &input, &floor).await?;
+        match input {
+            Input::Delivery(input) => {
+                let queue = &queues[input.warehouse as usize - 1];
+                let queued = queue.send((input, Instant::now())).await;
+                queued.map_err(|_| Fault::Failed("deliveries have ended early".to_owned()))?;
+            }
+            input => drop(one(target, &input, &floor).await?),
+        }
         wait(draw.think(thinking), &floor).await;
+    }
+    Ok(())
+}
+
+/// Does the deliveries of a warehouse until all terminals have ended and none is left.
+///
+/// # Errors
+/// When one fails in another way than by others in its way.
+pub async fn deliver(
+    target: &impl Target,
+    mut queue: Receiver<Queued>,
+    floor: Rc<Floor>,
+    now_ms: impl Fn() -> i64,
+) -> Result<(), Fault> {
+    while let Some((input, since)) = queue.recv().await {
+        let done = one_since(target, &Input::Delivery(input), &floor, since).await?;
+        if let Some(Done::Delivered(orders)) = done {
+            floor.log(Delivery {
+                queued_ms: input.date_ms,
+                done_ms: now_ms(),
+                warehouse: input.warehouse,
+                carrier: input.carrier,
+                orders,
+            });
+        }
     }
     Ok(())
 }
@@ -152,8 +195,18 @@ pub async fn one(
     input: &Input,
     floor: &Floor,
 ) -> Result<Option<Done>, Fault> {
-    let (began, kind) = (Instant::now(), input.kind());
-    let mut answered = began;
+    one_since(target, input, floor, Instant::now()).await
+}
+
+/// The same with one that was to happen earlier.
+async fn one_since(
+    target: &impl Target,
+    input: &Input,
+    floor: &Floor,
+    began: Instant,
+) -> Result<Option<Done>, Fault> {
+    let kind = input.kind();
+    let mut answered = Instant::now();
     loop {
         match target.attempt(input).await {
             Ok(done) => {

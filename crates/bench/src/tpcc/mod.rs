@@ -2,7 +2,7 @@
 //!
 //! - [`options`]: the command line; [`case`]: servers and media; [`database`]: servers that are loaded
 //! - [`mod@compare`]: both stores, transaction by transaction
-//! - [`mod@run`]: one round; [`mod@figures`], [`model`]: what it came to; [`report`]: the tables; [`targets`]: targets
+//! - [`mod@run`]: one round; [`mod@figures`], [`model`]: what it came to; [`report`]: the tables; [`log`]: deliveries; [`targets`]: targets
 
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ pub mod case;
 pub mod compare;
 pub mod database;
 pub mod figures;
+pub mod log;
 pub mod model;
 pub mod options;
 pub mod report;
@@ -30,6 +31,7 @@ pub mod targets;
 
 use case::{Engine, Medium, TpccCase, Workload};
 use database::{Database, TpccSetting, filled, make_keyspace, population};
+use log::DeliveryLog;
 use model::{Tpcc, TpccRuns, WorkloadRuns};
 use options::{Beside, LoadOptions, LoadTarget, TpccOptions};
 use run::{Known, TpccRound};
@@ -37,7 +39,7 @@ use run::{Known, TpccRound};
 /// Warehouses of the largest workload of all.
 const MANY: u32 = 10;
 /// Before a round counts.
-const WARM: Duration = Duration::from_secs(2);
+const WARM: Duration = Duration::from_secs(5);
 
 /// Carries it out: in every round each case has its turn.
 ///
@@ -57,6 +59,7 @@ pub fn run(
         warehouses: options.warehouses,
         population: population(options.tenth, options.seed),
     };
+    let mut log = DeliveryLog::create(&options.deliveries)?;
     let mut report = Tpcc {
         origin,
         keying: options.keying,
@@ -88,7 +91,8 @@ pub fn run(
             seed: options.seed,
             is_killed: options.kill_leader,
         };
-        let (rows, loads_per_s) = measured(options, (&setting, round), interrupt, &progress)?;
+        let running = (interrupt, &progress, &mut log);
+        let (rows, loads_per_s) = measured(options, (&setting, round), running)?;
         report.workloads.push(WorkloadRuns {
             workload,
             rows,
@@ -102,8 +106,7 @@ pub fn run(
 fn measured(
     options: &TpccOptions,
     (setting, round): (&TpccSetting<'_>, TpccRound),
-    interrupt: &Interrupt,
-    progress: &Progress,
+    (interrupt, progress, log): (&Interrupt, &Progress, &mut DeliveryLog),
 ) -> Result<(Vec<TpccRuns>, Vec<f64>), BenchError> {
     let (mut databases, mut loads_per_s) = (Vec::new(), Vec::new());
     let cases = cases(options, setting.warehouses);
@@ -123,7 +126,8 @@ fn measured(
                 is_killed: round.is_killed && row.case.engine == Engine::Dunlin,
                 ..round
             };
-            let figures = run::run(database, known, round, interrupt)?;
+            let (figures, deliveries) = run::run(database, known, round, interrupt)?;
+            log.add(&row.case.name(), &deliveries)?;
             progress.say(&report::line(row.case, &figures));
             row.runs.push(figures);
         }

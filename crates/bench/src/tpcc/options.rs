@@ -64,6 +64,13 @@ pub struct TpccOptions {
     /// Where the report goes.
     #[arg(long, default_value = "target/bench")]
     pub out: PathBuf,
+    /// The log of results of deliveries: when each was queued and done, and the orders by district.
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "target/bench/tpcc-deliveries.log"
+    )]
+    pub deliveries: PathBuf,
 }
 
 /// What else it does.

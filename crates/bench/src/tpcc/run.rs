@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dunlin_tpcc::conditions::{Broken, Delivered, check};
+use dunlin_tpcc::deferred::{Delivery, Queued, queues};
 use dunlin_tpcc::dunlin::{Dunlin, KEYSPACE};
 use dunlin_tpcc::input::{Draw, Mix};
 use dunlin_tpcc::load::Loaded;
@@ -13,7 +14,8 @@ use dunlin_tpcc::postgres::Postgres;
 use dunlin_tpcc::random::{Constants, Random};
 use dunlin_tpcc::tables::Tables;
 use dunlin_tpcc::target::{Fault, Target};
-use dunlin_tpcc::terminal::{Floor, Tally, Waits, work};
+use dunlin_tpcc::terminal::{Floor, Tally, Waits, deliver, work};
+use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::task::{JoinHandle, spawn_local};
 use tokio::time::sleep;
 
@@ -109,7 +111,7 @@ fn ytd(tables: &Tables) -> i64 {
     tables.warehouses.values().sum()
 }
 
-/// Has terminals work, and checks the conditions.
+/// Has terminals work, and checks the conditions: the figures, and the log of results of deliveries.
 ///
 /// # Errors
 /// When a transaction fails in another way than by others in its way, or a condition does not hold.
@@ -118,7 +120,7 @@ pub fn run(
     known: &mut Known,
     round: TpccRound,
     interrupt: &Interrupt,
-) -> Result<TpccFigures, BenchError> {
+) -> Result<(TpccFigures, Vec<Delivery>), BenchError> {
     let (loaded, engine) = (database.loaded, database.engine);
     let (at, from) = (servers(&database.cluster), address(&database.cluster));
     let pids = database.cluster.pids();
@@ -131,8 +133,18 @@ pub fn run(
                 let floor = Rc::new(Floor::default());
                 let mut working: Vec<JoinHandle<Result<(), Fault>>> = Vec::new();
                 let shared = Dunlin::new(&at, round.mix == Mix::Full)?;
+                let (senders, receivers) = queues(loaded.warehouses);
+                for queue in receivers {
+                    let floor = floor.clone();
+                    working.push(match engine.isolation() {
+                        None => delivering(shared.clone(), queue, floor),
+                        Some(isolation) => {
+                            delivering(Postgres::new(&from, isolation).await?, queue, floor)
+                        }
+                    });
+                }
                 for terminal in 0..round.terminals {
-                    let (draw, floor) = (draw.of(terminal), floor.clone());
+                    let (draw, floor) = (draw.of(terminal), (floor.clone(), senders.clone()));
                     working.push(match engine.isolation() {
                         None => at_work(shared.clone(), draw, round.waits, floor),
                         Some(isolation) => {
@@ -141,6 +153,7 @@ pub fn run(
                         }
                     });
                 }
+                drop(senders);
                 measured(working, &floor, (round, &pids)).await
             });
             Ok::<_, io::Error>(worked)
@@ -155,7 +168,7 @@ pub fn run(
             .map_err(|_| ended())?
             .map_err(BenchError::from)
     })?;
-    let (tally, lasted, cpu) = worked.map_err(|fault| failed(engine, &fault))?;
+    let (mut tally, lasted, cpu) = worked.map_err(|fault| failed(engine, &fault))?;
     for (id, orders) in &tally.delivered {
         *known.delivered.entry(*id).or_default() += orders;
     }
@@ -164,7 +177,8 @@ pub fn run(
     let bytes = database.bytes();
     known.check(database, &database.dump()?)?;
     let cpu = (!round.is_killed).then_some(cpu);
-    Ok(figures(&tally, (lasted, cpu, bytes)))
+    let deliveries = std::mem::take(&mut tally.deliveries);
+    Ok((figures(&tally, (lasted, cpu, bytes)), deliveries))
 }
 
 /// A terminal as a task.
@@ -172,9 +186,18 @@ fn at_work(
     target: impl Target + 'static,
     draw: Draw,
     waits: Waits,
-    floor: Rc<Floor>,
+    floor: (Rc<Floor>, Vec<Sender<Queued>>),
 ) -> JoinHandle<Result<(), Fault>> {
     spawn_local(async move { work(&target, draw, waits, floor, now_ms).await })
+}
+
+/// The deliveries of a warehouse as a task.
+fn delivering(
+    target: impl Target + 'static,
+    queue: Receiver<Queued>,
+    floor: Rc<Floor>,
+) -> JoinHandle<Result<(), Fault>> {
+    spawn_local(async move { deliver(&target, queue, floor, now_ms).await })
 }
 
 /// Warms up, and counts for a while.

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use dunlin_tpcc::conditions::check;
+use dunlin_tpcc::deferred::queues;
 use dunlin_tpcc::dunlin::Dunlin;
 use dunlin_tpcc::input::{Draw, Mix};
 use dunlin_tpcc::load::{Store, load};
@@ -13,7 +14,7 @@ use dunlin_tpcc::random::Random;
 use dunlin_tpcc::scale::Scale;
 use dunlin_tpcc::tables::Dump;
 use dunlin_tpcc::target::Fault;
-use dunlin_tpcc::terminal::{Floor, Waits, work};
+use dunlin_tpcc::terminal::{Floor, Waits, deliver, work};
 use tokio::task::spawn_local;
 use tokio::time::sleep;
 
@@ -51,13 +52,20 @@ fn all_conditions_hold_after_terminals_have_worked() {
 
         let (floor, mut working) = (Rc::new(Floor::default()), Vec::new());
         let constants = loaded.constants().of_run(&mut Random::new(9));
+        let (senders, mut receivers) = queues(1);
+        let (target, queue) = (store.clone(), receivers.pop().unwrap());
+        let at = floor.clone();
+        working.push(spawn_local(async move {
+            deliver(&target, queue, at, || 3_000).await
+        }));
         for terminal in 0..TERMINALS {
             let all = (1, population.scale);
             let draw = Draw::new(Mix::Full, all, constants, (9, 9, terminal));
-            let (store, floor) = (store.clone(), floor.clone());
+            let (store, floor) = (store.clone(), (floor.clone(), senders.clone()));
             let worked = async move { work(&store, draw, Waits::Fastest, floor, || 2_000).await };
             working.push(spawn_local(worked));
         }
+        drop(senders);
         floor.measure();
         sleep(LASTS).await;
         floor.end();
@@ -68,6 +76,13 @@ fn all_conditions_hold_after_terminals_have_worked() {
         let rows = store.dump(1).await.unwrap();
         let orders: usize = tally.kinds.values().map(|of| of.took.len()).sum();
         assert!(orders > 100, "{tally:?}");
+        let logged: usize = tally.deliveries.iter().map(|of| of.orders.len()).sum();
+        let delivered: u64 = tally
+            .delivered
+            .values()
+            .map(|orders| u64::from(*orders))
+            .sum();
+        assert_eq!(logged as u64, delivered);
         if tally.unknown == 0 {
             assert_eq!(check(&rows, population.scale, Some(&tally.delivered)), []);
             let taken = rows.warehouses[&1] - population.scale.warehouse_ytd();

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
-use super::{Dunlin, Txn, decoded, order_of, row};
+use super::stock::split;
+use super::{Dunlin, Txn, decoded, order_of, row, unreadable};
 use crate::key::{Key, KeyReader, Table};
 use crate::rows::{CustomerId, Payment};
 use crate::scale::DISTRICTS;
@@ -23,10 +24,6 @@ impl Dump for Dunlin {
         tables.payments.sort();
         Ok(tables)
     }
-}
-
-fn unreadable<T>(found: Option<T>) -> Result<T, Fault> {
-    found.ok_or_else(|| Fault::Failed("a row cannot be read".to_owned()))
 }
 
 /// A row whose key is read, too.
@@ -58,8 +55,10 @@ impl Txn {
             let state = DistrictState { ytd, next_order };
             tables.districts.insert((warehouse, district), state);
         }
-        for found in self.all(warehouse, Table::Quantity).await? {
-            let (item, quantity) = read(&found, |mut parts| parts.number())?;
+        for (key, value) in self.all(warehouse, Table::Stock).await? {
+            let item = KeyReader::of(&key).and_then(|mut parts| parts.number());
+            let stock = item.zip(split(&value));
+            let (item, (quantity, _)) = unreadable(stock)?;
             tables.quantities.insert((warehouse, item), quantity);
         }
         Ok(())

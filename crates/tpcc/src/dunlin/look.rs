@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{Txn, decoded, row};
+use super::stock::split;
+use super::{Txn, decoded, row, unreadable};
 use crate::input::{LowStockInput, OrderStatusInput};
 use crate::key::{Key, KeyReader, Table};
-use crate::rows::{Account, CustomerInfo, Line, Order, Quantity};
+use crate::rows::{Account, CustomerInfo, Line, Order};
 use crate::scale::LINES;
 use crate::target::{Done, Fault};
 
@@ -63,11 +64,12 @@ pub async fn low_stock(txn: &Txn, input: &LowStockInput) -> Result<Done, Fault> 
         .map(|(_, value)| decoded::<Line>(value).map(|line| line.item))
         .collect();
     let items = items.ok_or_else(|| Fault::Failed("a line cannot be read".to_owned()))?;
-    let stock = |item: u32| Key::of(input.warehouse, Table::Quantity).number(item);
+    let stock = |item: u32| Key::of(input.warehouse, Table::Stock).number(item);
     let keys: Vec<Key> = items.into_iter().map(stock).collect();
     let mut low = 0;
-    for (value, key) in txn.get(&keys).await?.into_iter().zip(&keys) {
-        let quantity: Quantity = row(value, key)?;
+    for value in txn.get(&keys).await? {
+        let value = value.unwrap_or_default();
+        let (quantity, _) = unreadable(split(&value))?;
         low += usize::from(quantity.quantity < input.threshold);
     }
     Ok(Done::Low(low))

@@ -24,6 +24,7 @@ mod look;
 mod order;
 mod pay;
 mod rows;
+mod stock;
 
 /// The keyspace of all rows.
 pub const KEYSPACE: &str = "tpcc";
@@ -59,6 +60,10 @@ fn row<T: DeserializeOwned>(value: Option<Bytes>, of: &Key) -> Result<T, Fault> 
 
 fn spelt(key: &Key) -> String {
     key.bytes().escape_ascii().to_string()
+}
+
+fn unreadable<T>(found: Option<T>) -> Result<T, Fault> {
+    found.ok_or_else(|| Fault::Failed("a row cannot be read".to_owned()))
 }
 
 fn decoded<T: DeserializeOwned>(value: &[u8]) -> Option<T> {

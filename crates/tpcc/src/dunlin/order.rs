@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::rows::{newest, pair};
-use super::{Txn, row};
+use super::stock::{district_info, split, stock};
+use super::{Txn, row, unreadable};
 use crate::input::NewOrderInput;
 use crate::key::{Key, Table};
-use crate::rows::{CustomerInfo, Item, Line, Order, Quantity, Site, StockInfo};
+use crate::rows::{CustomerInfo, Item, Line, Order, Quantity, Site};
 use crate::target::{Done, Fault, left, total};
 
 /// Keys that are read besides those of lines.
 const HEAD: usize = 4;
 /// Keys that are read of a line.
-const OF_LINE: usize = 3;
+const OF_LINE: usize = 2;
 
 fn keys(input: &NewOrderInput) -> Vec<Key> {
     let home = |table| Key::of(input.warehouse, table);
@@ -26,7 +27,6 @@ fn keys(input: &NewOrderInput) -> Vec<Key> {
     for line in &input.lines {
         keys.push(home(Table::Item).number(line.item));
         keys.push(Key::of(line.supplier, Table::Stock).number(line.item));
-        keys.push(Key::of(line.supplier, Table::Quantity).number(line.item));
     }
     keys
 }
@@ -52,17 +52,17 @@ pub async fn new_order(
     let number: u32 = of(next())?;
     let (warehouse, district): (Site, Site) = (of(next())?, of(next())?);
     let customer: CustomerInfo = of(next())?;
-    let mut quantities: BTreeMap<&Key, Quantity> = BTreeMap::new();
+    txn.put(pair(keys[0].clone(), &(number + 1)))?;
+    let mut stocks: BTreeMap<&Key, (Quantity, &[u8])> = BTreeMap::new();
     let (mut amount, of_order) = (
         0,
         Key::of(input.warehouse, Table::Line).small(input.district),
     );
     for ((count, ordered), read) in (1..).zip(&input.lines).zip(lines.chunks(OF_LINE)) {
         let item: Item = of(read[0].clone())?;
-        let stock: StockInfo = of(read[1].clone())?;
-        let quantity = match quantities.get(read[2].0) {
-            Some(quantity) => *quantity,
-            None => of(read[2].clone())?,
+        let (quantity, rest) = match stocks.get(read[1].0) {
+            Some(stock) => *stock,
+            None => unreadable(read[1].1.as_deref().and_then(split))?,
         };
         let is_remote = ordered.supplier != input.warehouse;
         let quantity = Quantity {
@@ -71,20 +71,20 @@ pub async fn new_order(
             orders: quantity.orders + 1,
             remote: quantity.remote + u32::from(is_remote),
         };
-        quantities.insert(read[2].0, quantity);
+        stocks.insert(read[1].0, (quantity, rest));
         let line = Line {
             item: ordered.item,
             supplier: ordered.supplier,
             delivery_ms: None,
             quantity: ordered.quantity,
             amount: i64::from(ordered.quantity) * item.price,
-            info: info(&stock, input.district),
+            info: unreadable(district_info(rest, input.district))?,
         };
         amount += line.amount;
         txn.put(pair(of_order.clone().number(number).small(count), &line))?;
     }
-    for (key, quantity) in quantities {
-        txn.put(pair(key.clone(), &quantity))?;
+    for (key, (quantity, rest)) in stocks {
+        txn.put((key.clone(), stock(&quantity, rest)))?;
     }
     let order = Order {
         customer: input.customer,
@@ -94,7 +94,6 @@ pub async fn new_order(
         is_local: input.lines.iter().all(|l| l.supplier == input.warehouse),
     };
     let of = |table| Key::of(input.warehouse, table).small(input.district);
-    txn.put(pair(keys[0].clone(), &(number + 1)))?;
     txn.put(pair(of(Table::Order).number(number), &order))?;
     txn.put((of(Table::NewOrder).number(number), Default::default()))?;
     if keeps_newest {
@@ -113,10 +112,4 @@ fn of<T: serde::de::DeserializeOwned>(
     (key, value): (&Key, Option<bytes::Bytes>),
 ) -> Result<T, Fault> {
     row(value, key)
-}
-
-/// S_DIST of a district.
-fn info(stock: &StockInfo, district: u8) -> String {
-    let number = usize::from(district).saturating_sub(1);
-    stock.districts.get(number).cloned().unwrap_or_default()
 }

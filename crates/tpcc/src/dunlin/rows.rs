@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde::Serialize;
 
+use super::stock::stock;
 use crate::key::{Key, Table};
 use crate::rows::Row;
 
@@ -28,10 +29,10 @@ pub fn pairs(warehouse: u32, row: &Row) -> Vec<(Key, Bytes)> {
             pair(of(Table::Warehouse), &row.site),
             pair(of(Table::WarehouseYtd), &row.ytd),
         ],
-        Row::Stock(item, row) => vec![
-            pair(of(Table::Stock).number(*item), &row.info),
-            pair(of(Table::Quantity).number(*item), &row.quantity),
-        ],
+        Row::Stock(item, row) => vec![(
+            of(Table::Stock).number(*item),
+            stock(&row.quantity, &value(&row.info)),
+        )],
         Row::District(district, row) => vec![
             pair(of(Table::District).small(*district), &row.site),
             pair(of(Table::DistrictYtd).small(*district), &row.ytd),
