@@ -173,6 +173,9 @@ impl RangeReplica {
 impl Keyspace {
     /// Which of its ranges has a key.
     pub fn range_of(&self, key: &[u8]) -> usize {
+        if self.ranges.len() <= 1 {
+            return 0;
+        }
         let begun = |range: &RangeRecord| range.start.as_bytes() <= key;
         self.ranges.partition_point(begun).saturating_sub(1)
     }

@@ -31,11 +31,12 @@ use crate::client::{Client, leader_at};
 use crate::group::range_id;
 use crate::http::{check_id, keyspace_with, keyspaces_for};
 use crate::interactive::{commit_reads, committed, find_name, of_failure};
-use crate::keyspaces::{Keyspaces, by_range, whereabouts};
+use crate::keyspaces::{Keyspaces, whereabouts};
 use crate::locked::Locked;
-use crate::one_shot::{read_places, shares_of};
+use crate::one_shot::shares_of;
 use crate::outcome::failure;
 use crate::plug::limits;
+use crate::read_many::{keys_at, positions, read_many, set_at};
 use crate::read_set::ReadSet;
 use crate::step::{SCANNED_MAX, StepReply};
 
@@ -333,10 +334,10 @@ impl Session {
             Some(at) => check_at(services, at)?,
             None => self.timestamp(client).await?,
         };
-        let reads = by_range(&keyspaces, &keys)?;
-        let found = read_places((client, budget), &keyspaces, reads, at).await?;
-        let values = keys.iter().map(|place| found.get(place).cloned().flatten());
-        Ok(DirectResponse::Values(at, values.collect()))
+        let ranges = positions(&keyspaces, &keys)?;
+        let mut all = vec![None; keys.len()];
+        read_many((client, budget), &keyspaces, (&keys, ranges), at, &mut all).await?;
+        Ok(DirectResponse::Values(at, all))
     }
 
     /// A timestamp that is this client's.
@@ -360,10 +361,10 @@ impl Session {
             ));
         };
         let of_lock = whereabouts(keyspaces, first)?;
-        let mut elsewhere = by_range(keyspaces, keys)?;
+        let mut elsewhere = positions(keyspaces, keys)?;
         let mut beside = elsewhere.remove(&of_lock).unwrap_or_default();
         let (range, key) = (range_id(of_lock.0, of_lock.1), first.key.clone());
-        let reads = beside.iter().map(|place| place.key.clone()).collect();
+        let reads = keys_at(keys, &beside);
         let locked = client.lock((range, key), Version(0), reads).await;
         let Some((lock, values)) = locked else {
             return Err(Rejected::new(
@@ -380,11 +381,11 @@ impl Session {
         if !rest.is_empty() {
             elsewhere.insert(of_lock, rest);
         }
-        let mut found = read_places((client, budget), keyspaces, elsewhere, at).await?;
-        found.extend(beside.into_iter().zip(values));
+        let mut all = vec![None; keys.len()];
+        set_at(&mut all, &beside, values);
+        read_many((client, budget), keyspaces, (keys, elsewhere), at, &mut all).await?;
         self.give(at, Some(lock));
-        let values = keys.iter().map(|place| found.get(place).cloned().flatten());
-        Ok(DirectResponse::Values(at, values.collect()))
+        Ok(DirectResponse::Values(at, all))
     }
 
     async fn page(
@@ -565,12 +566,9 @@ fn read_set(
     reads: Vec<(DirectKey, Option<Version>)>,
     scans: Vec<DirectSpan>,
 ) -> Result<ReadSet, Rejected> {
-    let mut set = ReadSet::default();
-    for (key, version) in reads {
-        let place = place(key)?;
-        set.add_key(&place, usize::MAX);
-        set.found(&place, version);
-    }
+    let reads = reads.into_iter();
+    let reads = reads.map(|(key, version)| Ok((place(key)?, version)));
+    let mut set = ReadSet::of_keys(reads.collect::<Result<Vec<_>, Rejected>>()?);
     for span in scans {
         set.add_scan(&span.keyspace, (span.start, span.end), usize::MAX);
     }

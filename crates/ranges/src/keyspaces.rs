@@ -40,6 +40,41 @@ pub(crate) fn whereabouts(keyspaces: &Keyspaces, place: &Place) -> Result<Where,
     Ok((keyspace.id, keyspace.range_of(&place.key)))
 }
 
+/// Finds the ranges of keys, most of which are in the keyspace of the key before.
+pub(crate) struct Finder<'a> {
+    keyspaces: &'a Keyspaces,
+    last: Option<(Arc<str>, &'a Keyspace)>,
+}
+
+impl<'a> Finder<'a> {
+    /// One that has found nothing.
+    pub fn new(keyspaces: &'a Keyspaces) -> Finder<'a> {
+        let last = None;
+        Finder { keyspaces, last }
+    }
+
+    /// As [`whereabouts`].
+    pub fn find(&mut self, place: &Place) -> Result<Where, Failure> {
+        let last = self.last.as_ref();
+        let keyspace = match last.filter(|(name, _)| Arc::ptr_eq(name, &place.keyspace)) {
+            Some((_, keyspace)) => *keyspace,
+            None => {
+                let keyspace = self.keyspaces.get(&*place.keyspace);
+                let keyspace = keyspace.ok_or(Failure::UnknownKeyspace)?;
+                self.last = Some((place.keyspace.clone(), keyspace));
+                keyspace
+            }
+        };
+        Ok((keyspace.id, keyspace.range_of(&place.key)))
+    }
+
+    /// As [`range_in`].
+    pub fn range(&mut self, place: &Place) -> Result<u64, Failure> {
+        let (keyspace, index) = self.find(place)?;
+        Ok(range_id(keyspace, index))
+    }
+}
+
 /// Places by range, in order, each once.
 ///
 /// # Errors

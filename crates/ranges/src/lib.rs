@@ -78,6 +78,7 @@ mod plug;
 mod prepare;
 mod propose;
 mod ranges;
+mod read_many;
 mod read_set;
 mod reads;
 mod ready;

@@ -22,7 +22,7 @@ use crate::budget::Budget;
 use crate::client::Client;
 use crate::finished::tell;
 use crate::group::range_id;
-use crate::keyspaces::{Keyspaces, Where, by_range, range_in};
+use crate::keyspaces::{Finder, Keyspaces, Where, by_range, range_in};
 use crate::locked::Locked;
 use crate::one_range::{self, Window, update_of};
 use crate::outcome::{Done, body_name, count_refusal, done, failure, give_up, not_added, reserved};
@@ -30,7 +30,7 @@ use crate::plug::{Part, count, counted, limits};
 use crate::sum::sums;
 
 /// So many ranges are read side by side.
-const RANGES_AT_ONCE: usize = 16;
+pub(crate) const RANGES_AT_ONCE: usize = 16;
 /// One part in so many of a request's time is left for making its end known: no attempt begins in it.
 const LAST_PART: u32 = 5;
 /// So many attempts follow a conflict at once, the others after a pause.
@@ -316,7 +316,7 @@ pub(crate) fn shares_of(
     writes: &[Write],
     checks: &[(Place, Condition)],
 ) -> Result<Parts, Failure> {
-    let range_of = |place: &Place| range_in(keyspaces, place);
+    let mut finder = Finder::new(keyspaces);
     let mut parts = Parts {
         shares: Vec::new(),
         numbers: BTreeMap::new(),
@@ -324,7 +324,7 @@ pub(crate) fn shares_of(
     };
     let shares = &mut parts.shares;
     for Write { place, value } in writes {
-        let range = range_of(place)?;
+        let range = finder.range(place)?;
         let write = dunlin_txn::Write {
             key: place.key.clone(),
             value: value.clone(),
@@ -339,7 +339,7 @@ pub(crate) fn shares_of(
         }
     }
     for (number, (place, condition)) in checks.iter().enumerate() {
-        let range = range_of(place)?;
+        let range = finder.range(place)?;
         match shares.iter_mut().find(|share| share.range == range) {
             Some(share) => {
                 share.checks.push(Check {

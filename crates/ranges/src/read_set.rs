@@ -11,7 +11,7 @@ use dunlin_txn::{Check, ORIGIN, Reads, Share, Span};
 
 use crate::body::Place;
 use crate::group::range_id;
-use crate::keyspaces::{Keyspaces, whereabouts};
+use crate::keyspaces::{Finder, Keyspaces};
 
 /// Beside keys, bytes of a key or scan.
 const EACH: usize = 96;
@@ -30,6 +30,17 @@ pub(crate) struct ReadSet {
 }
 
 impl ReadSet {
+    /// Keys that were read, with their versions.
+    pub fn of_keys(keys: impl IntoIterator<Item = (Place, Option<Version>)>) -> ReadSet {
+        let keys = keys.into_iter();
+        ReadSet {
+            keys: keys
+                .map(|(place, version)| (place, Some(version)))
+                .collect(),
+            ..ReadSet::default()
+        }
+    }
+
     /// How many keys and scans.
     pub fn len(&self) -> usize {
         self.keys.len() + self.scans.len()
@@ -106,9 +117,9 @@ impl ReadSet {
         shares: &mut [Share],
     ) -> Result<Vec<Reads>, Failure> {
         let mut apart = BTreeMap::<u64, Vec<Span>>::new();
+        let mut finder = Finder::new(keyspaces);
         for (place, known) in &self.keys {
-            let (keyspace, index) = whereabouts(keyspaces, place)?;
-            let range = range_id(keyspace, index);
+            let range = finder.range(place)?;
             let share = shares.iter_mut().find(|share| share.range == range);
             match (share, known) {
                 (Some(share), Some(version)) => share.checks.push(Check {

@@ -298,13 +298,10 @@ impl Replica for Here {
         if needs_disk {
             let left = keys.split_off(values.read.len());
             let read = move |store: &Store, place| {
-                let mut versions = store.versions(Tier::Disk);
-                for key in &left {
-                    values.push(versions.get(place, key, at)?);
-                    if values.are_full() {
-                        break;
-                    }
-                }
+                store.get_each(place, &left, at, |lookup| {
+                    values.push(lookup);
+                    !values.are_full()
+                })?;
                 Ok(values)
             };
             values = self.read(read).await?;

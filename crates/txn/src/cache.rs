@@ -24,6 +24,8 @@ struct Half {
     keys: HashMap<Bytes, Version>,
     steps: BTreeMap<Bytes, Version>,
     greatest: Version,
+    /// Of steps alone.
+    greatest_step: Version,
 }
 
 impl Cache {
@@ -36,10 +38,12 @@ impl Cache {
         }
     }
 
-    /// The greatest timestamp at which a key may have been read or written.
-    pub fn get(&self, key: &Bytes) -> Version {
+    /// The greatest timestamp at which a key may have been read or written, where that is above another; else any that is
+    /// not above that.
+    pub fn get_above(&self, at: Version, key: &Bytes) -> Version {
         let [newer, older] = &self.halves;
-        self.floor.max(newer.get(key)).max(older.get(key))
+        let newer = newer.get_above(at, key);
+        self.floor.max(newer).max(older.get_above(at, key))
     }
 
     /// A key was read or written.
@@ -77,8 +81,14 @@ impl Cache {
 }
 
 impl Half {
-    fn get(&self, key: &Bytes) -> Version {
+    fn get_above(&self, at: Version, key: &Bytes) -> Version {
+        if self.greatest <= at {
+            return Version(0);
+        }
         let alone = self.keys.get(key).copied().unwrap_or_default();
+        if self.greatest_step <= at {
+            return alone;
+        }
         alone.max(self.step(key))
     }
 
@@ -92,6 +102,7 @@ impl Half {
 
     fn note(&mut self, at: Version, start: &Bytes, end: Option<&Bytes>) {
         self.greatest = self.greatest.max(at);
+        self.greatest_step = self.greatest_step.max(at);
         if let Some(end) = end {
             let behind = self.step(end);
             self.steps.insert(Bytes::copy_from_slice(end), behind);

@@ -169,7 +169,7 @@ impl Leader {
                 |scan: &&Scan| scan.start <= *key && scan.end.as_ref().is_none_or(|end| key < end);
             let scans = self.scans.iter().filter(is_in);
             let scanned = scans.map(|scan| scan.at).max().unwrap_or_default();
-            let read = self.cache.get(key).max(scanned);
+            let read = self.cache.get_above(at, key).max(scanned);
             // A transaction reads and writes at one timestamp.
             if read > at {
                 let key = key.clone();

@@ -67,6 +67,43 @@ impl Store {
         }
     }
 
+    /// Reads keys one after the other, from the disk when need be, until `take` returns false. Others may apply entries
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn get_each(
+        &self,
+        place: u32,
+        keys: &[Bytes],
+        at: Version,
+        mut take: impl FnMut(Lookup) -> bool,
+    ) -> Result<(), StoreError> {
+        // Noted before the moment that is read: a value that is older than a write since then is not kept.
+        let noted: Vec<_> = (keys.iter())
+            .map(|key| {
+                let head = key::of_key(place, key);
+                let hash = xxh3_64(&head);
+                (head, hash, self.cached.note(hash))
+            })
+            .collect();
+        let mut versions = self.versions(Tier::Disk);
+        for (key, (head, hash, noted)) in keys.iter().zip(noted) {
+            let mut lookup = versions.get(place, key, Version::MAX)?;
+            match &lookup {
+                Lookup::Found(found) if found.version > at => {
+                    lookup = versions.get(place, key, at)?;
+                }
+                Lookup::Found(found) => self.keep(hash, &head, noted, found),
+                _ => {}
+            }
+            if !take(lookup) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Keeps the newest value of a key, for those that read it again.
     fn keep(&self, hash: u64, head: &[u8], noted: Noted, found: &Found) {
         let Some(value) = &found.value else { return };
@@ -104,7 +141,7 @@ impl Store {
     }
 
     /// What is stored now, for as many keys as are asked for: cheaper than one by one.
-    pub fn versions(&self, tier: Tier) -> Versions<'_> {
+    pub(crate) fn versions(&self, tier: Tier) -> Versions<'_> {
         let options = of_one_key(tier == Tier::CacheOnly);
         Versions {
             rows: self.db.raw_iterator_opt(options),

@@ -48,6 +48,41 @@ fn page_of(store: &Store, at: Version, range: (&[u8], Option<&[u8]>), count: usi
 }
 
 #[test]
+fn values_from_the_disk_are_kept_unless_they_are_written_meanwhile() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path(), &resources(), true).unwrap();
+    let put = |at, key: &str| command(at, Condition::None, key, Some(&format!("{key}{at}")));
+    let commands = [put(10, "a"), put(11, "b"), put(12, "c"), put(30, "c")];
+    let meta = apply(&store, &Meta::default(), &commands, 1).meta;
+    let keys = ["a", "b", "c", "d"].map(|key| Bytes::copy_from_slice(key.as_bytes()));
+    let mut read = Vec::new();
+    let all = store.get_each(0, &keys, Version(20), |lookup| {
+        if read.is_empty() {
+            apply(&store, &meta, &[put(40, "b")], 2);
+        }
+        read.push(match lookup {
+            Lookup::Found(found) => Some(found.version.0),
+            _ => None,
+        });
+        true
+    });
+    all.unwrap();
+    assert_eq!(read, [Some(10), Some(11), Some(12), None]);
+    let kept = |key: &str| store.cached_version(0, key.as_bytes()).map(|at| at.0);
+    assert_eq!(kept("a"), Some(10));
+    // A newer one was applied, or was there.
+    assert_ne!(kept("b"), Some(11));
+    assert_eq!(kept("c"), None);
+    let mut count = 0;
+    let some = store.get_each(0, &keys, Version(20), |_| {
+        count += 1;
+        count < 2
+    });
+    some.unwrap();
+    assert_eq!(count, 2);
+}
+
+#[test]
 fn a_page_that_memory_does_not_tell_soon_is_left_to_the_disk() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path(), &resources(), true).unwrap();
