@@ -11,32 +11,34 @@ use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_message::Message;
 use dunlin_metadata::{Keyspace, Role};
-use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, Judge, KEY_BYTES, LocalFuture, Rejected, switching};
 use dunlin_node::plug::Memory;
+use dunlin_node::{Failure, Services};
 use dunlin_proto::{
     DIRECT_FRAME_BYTES, DIRECT_PROTOCOL, DIRECT_SHARD, DirectCommit, DirectId, DirectKey,
     DirectLeader, DirectReply, DirectRequest, DirectResponse, DirectSpan,
 };
 use dunlin_rpc::{Duplex, Keepalive, Limits, Reply, Room, Service, serve_frames};
 use dunlin_txn::{Id, World};
+use futures_util::StreamExt;
+use futures_util::stream::iter;
 use hyper::header::{HeaderValue, UPGRADE};
 use hyper::{Method, StatusCode};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::body::{Place, Write, check_key};
+use crate::body::{Found, Place, Write, check_key};
 use crate::budget::Budget;
 use crate::client::{Client, leader_at};
 use crate::group::range_id;
 use crate::http::{check_id, keyspace_with, keyspaces_for};
 use crate::interactive::{commit_reads, committed, find_name, of_failure};
-use crate::keyspaces::{Keyspaces, whereabouts};
+use crate::keyspaces::{Keyspaces, Where, whereabouts};
 use crate::locked::Locked;
-use crate::one_shot::shares_of;
+use crate::one_shot::{RANGES_AT_ONCE, shares_of};
 use crate::outcome::failure;
 use crate::plug::limits;
-use crate::read_many::{keys_at, positions, read_many, set_at};
+use crate::positions::{Positions, keys_at, positions, set_at};
 use crate::read_set::ReadSet;
 use crate::step::{SCANNED_MAX, StepReply};
 
@@ -488,6 +490,40 @@ impl Session {
             found.unwrap_or_else(|failure| of_failure(&failure)),
         ))
     }
+}
+
+/// Reads the keys at these positions, ranges side by side, and sets their values.
+async fn read_many(
+    (client, budget): (&Client, &Budget),
+    keyspaces: &Keyspaces,
+    (places, ranges): (&[Place], BTreeMap<Where, Positions>),
+    at: Version,
+    all: &mut [Found],
+) -> Result<(), Failure> {
+    let reads = ranges.into_iter().filter_map(|((_, index), positions)| {
+        let first = places.get(*positions.first()?)?;
+        let keyspace = keyspaces.get(&*first.keyspace)?;
+        Some(async move {
+            let keys = keys_at(places, &positions);
+            let read = client.read_keys(keyspace, index, Some(at), keys, Some(budget));
+            read.await.map(|values| (positions, values))
+        })
+    });
+    let mut reads: Vec<_> = reads.collect();
+    // Most have one range, which needs no queue of its own.
+    if reads.len() == 1
+        && let Some(one) = reads.pop()
+    {
+        let (positions, values) = one.await?;
+        set_at(all, &positions, values);
+        return Ok(());
+    }
+    let mut reads = iter(reads).buffered(RANGES_AT_ONCE);
+    while let Some(read) = reads.next().await {
+        let (positions, values) = read?;
+        set_at(all, &positions, values);
+    }
+    Ok(())
 }
 
 /// The range whose leader a request is best sent to: the index in its keyspace.

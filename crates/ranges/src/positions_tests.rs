@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use std::sync::Arc;
 
+use dunlin_entry::Version;
 use dunlin_metadata::{Keyspace, KeyspaceSettings, RangeRecord};
 
 use super::*;
@@ -51,7 +52,7 @@ fn values_are_in_the_order_of_the_keys_whatever_ranges_these_are_in() {
     let value = |at| Some((Version(at), Bytes::from_static(b"v")));
     let mut all = vec![None; places.len()];
     set_at(&mut all, &[2], vec![value(5)]);
-    // An answer may have fewer values than were asked for.
+    // An answer may have values of the first keys alone.
     set_at(&mut all, &[0, 3], vec![value(7)]);
     assert_eq!(all, [value(7), None, value(5), None]);
     let unknown = positions(&keyspaces, &[place("bank", "a"), place("none", "a")]);
