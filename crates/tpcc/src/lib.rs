@@ -2,7 +2,8 @@
 //! are not comparable with published results of TPC-C.
 //!
 //! - [`scale`], [`rows`], [`random`], [`population`]: the rows of a warehouse; [`load`]: loading them
-//! - [`input`]: what terminals enter; [`target`]: what carries it out; [`terminal`]: terminals at work
+//! - [`input`]: what terminals enter; [`target`]: what carries it out; [`terminal`]: terminals at work;
+//!   [`deferred`]: deliveries that they queue
 //! - [`tables`]: all rows at one moment; [`conditions`]: what must hold of them; [`memory`]: rows without a database
 //! - [`dunlin`], with its keys ([`key`]); [`postgres`]
 // A terminal is the outside world: real time, real sockets.

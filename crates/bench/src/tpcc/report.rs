@@ -24,7 +24,9 @@ payments for customers of other warehouses, 1 % of the lines from there, 1 % of 
 - The same program, rows and input for all; a terminal has one transaction under way, and tries it until it has happened. \
 *Refused* are attempts that others were in the way of, for each NewOrder and Payment that happened.
 - All terminals have one processor, all servers together the other. In every round each case has its turn; medians, in parentheses the \
-least and the greatest.
+least and the greatest. Servers are warm for five seconds before a round counts.
+- Deliveries are deferred (clause 2.7): a terminal queues one and goes on, one connection for each warehouse carries them out, and their times \
+run from when they were queued. The log of their results is in the file that `--deliveries` names.
 - Dunlin: `dunlin serve --sync always --txn-time 15s --txn-retention 45s`, one shard, one range, by direct clients; columns that are written together are rows of their own \
 (clause 1.4 allows it), and items are copied to each warehouse. Hot rows are read behind a lock of their key.
 - PostgreSQL: the package with its defaults, nine tables without foreign keys, prepared statements of several rows, those without a \
