@@ -9,15 +9,19 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
 use tokio::io::AsyncReadExt;
 
-/// Room made for a read. Bodies are slices of it, so it is also what one kept body can hold back.
+/// The most room made for a read. Bodies are slices of it, so it is also what one kept body can hold back.
 const READ_BYTES: usize = 64 << 10;
-/// Below this much room a read is not worth its system call.
-const ROOM_BYTES_MIN: usize = 16 << 10;
+/// Room made at first: most connections are idle. It doubles with each read that fills it.
+const FIRST_READ_BYTES: usize = 8 << 10;
+/// With less than one part in so many of it left a read is not worth its system call.
+const WORTH_PART: usize = 4;
 
 /// A stream with its buffers.
 pub(crate) struct Wire {
     stream: Box<dyn Duplex>,
     input: BytesMut,
+    /// Room made for a read.
+    room: usize,
     writing: BytesMut,
     written_bytes: usize,
     flushed: bool,
@@ -29,6 +33,7 @@ impl Wire {
         Self {
             stream,
             input: BytesMut::new(),
+            room: FIRST_READ_BYTES,
             writing: BytesMut::new(),
             written_bytes: 0,
             flushed: true,
@@ -40,10 +45,14 @@ impl Wire {
     pub fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, ServeError>> {
         self.make_room()?;
         let read = pin!(self.stream.read_buf(&mut self.input)).poll(cx);
-        match ready!(read)? {
-            0 => Poll::Ready(Err(ServeError::Closed)),
-            bytes => Poll::Ready(Ok(bytes)),
+        let bytes = ready!(read)?;
+        if bytes == 0 {
+            return Poll::Ready(Err(ServeError::Closed));
         }
+        if self.input.len() == self.input.capacity() {
+            self.room = (2 * self.room).min(READ_BYTES);
+        }
+        Poll::Ready(Ok(bytes))
     }
 
     /// The next frame of what has been read.
@@ -61,12 +70,12 @@ impl Wire {
     /// Memory follows what has been received, never what a frame claims: room doubles at most.
     fn make_room(&mut self) -> Result<(), FrameError> {
         let held = self.input.len();
-        if self.input.capacity() - held >= ROOM_BYTES_MIN {
+        if self.input.capacity() - held >= self.room / WORTH_PART {
             return Ok(());
         }
         let missing = frame::announced(&self.input, self.frame_bytes_max)?
             .map_or(0, |total| total.saturating_sub(held));
-        self.input.reserve(missing.min(held).max(READ_BYTES));
+        self.input.reserve(missing.min(held).max(self.room));
         Ok(())
     }
 
