@@ -22,6 +22,7 @@ use crate::topology::Topology;
 use crate::view::View;
 use crate::view_record::ViewChange;
 use crate::watcher::Watcher;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -243,19 +244,15 @@ impl Metadata {
         .await
     }
 
-    /// Notes that a replica of a keyspace's range was made, or that all were. Fails with `NotFound`.
-    pub async fn range_made(
+    /// Notes that a replica of each of these ranges of a keyspace was made, or that all of it were. Fails with `NotFound`.
+    pub async fn ranges_made(
         &self,
         id: u32,
-        number: u16,
-        made: Option<RangeReplica>,
+        made: &BTreeMap<u16, Option<RangeReplica>>,
     ) -> Result<(), MetadataError> {
         self.change_ranges(id, |range| {
-            if range.number == number {
-                range.with(made)
-            } else {
-                range.clone()
-            }
+            let made = made.get(&range.number);
+            made.map_or_else(|| range.clone(), |made| range.with(*made))
         })
         .await
     }

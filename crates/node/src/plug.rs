@@ -2,6 +2,7 @@
 //! What a capability may do with the shard it is plugged into is in [`Services`] and in what that gives.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::io;
 use std::path::PathBuf;
@@ -101,9 +102,6 @@ impl Memory {
     }
 }
 
-/// Tells of the replicas of ranges at a shard, and of transactions.
-pub(crate) type TellRanges = Box<dyn Fn() -> (Vec<RangeStatus>, TxnCounts)>;
-
 /// Records of a range of keys, in order.
 #[derive(Debug, Clone, Default)]
 pub struct RangePage {
@@ -134,6 +132,9 @@ pub trait Transactional {
 
     /// The replicas at this shard, and the transactions that it coordinates.
     fn status(&self) -> (Vec<RangeStatus>, TxnCounts);
+
+    /// The reason why this shard does not serve ranges, if there is one.
+    fn trouble(&self) -> Option<String>;
 }
 
 /// A capability, for all nodes of a process.
@@ -526,6 +527,11 @@ impl Services {
         Ok(self.shard.clock().now())
     }
 
+    /// Whether another node's clock is known to be wrong: this one's agrees with most others', and not with that one.
+    pub fn has_wrong_clock(&self, node: u16) -> bool {
+        self.shard.has_wrong_clock(node)
+    }
+
     /// Takes note of a version met elsewhere; false where it is too far ahead.
     pub fn observe(&self, version: Version) -> bool {
         self.shard.clock().observe(version)
@@ -616,18 +622,16 @@ impl Services {
         self.shard.placement().is_purged(keyspace)
     }
 
-    /// Notes in a keyspace's record that a replica of a range was made, or that all were.
+    /// Notes in a keyspace's record that a replica of each of these ranges was made, or that all of it were.
     ///
     /// # Errors
     /// When the metadata store does not answer.
-    pub async fn range_made(
+    pub async fn ranges_made(
         &self,
-        keyspace: &Keyspace,
-        number: u16,
-        made: Option<RangeReplica>,
+        keyspace: u32,
+        made: &BTreeMap<u16, Option<RangeReplica>>,
     ) -> Result<(), MetadataError> {
-        let metadata = self.shard.metadata();
-        metadata.range_made(keyspace.id, number, made).await
+        self.shard.metadata().ranges_made(keyspace, made).await
     }
 
     /// Publishes the replicas of a keyspace's ranges in its record.

@@ -67,7 +67,7 @@ impl Services {
             }
         }
         if let Some(ranges) = self.coordinator.ranges().cloned() {
-            self.shard.set_ranges(Box::new(move || ranges.status()));
+            self.shard.set_ranges(ranges);
         }
         let services = Rc::downgrade(self);
         self.shard.set_feeds(Box::new(move || {

@@ -13,6 +13,7 @@ use dunlin_versions::Meta;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use crate::births::Births;
 use crate::descriptor::{Descriptor, FIRST};
 use crate::group::{Group, address_of, applied, keyspace_of, number_of};
 use crate::place::{OwnPlace, least_after, stays};
@@ -69,6 +70,13 @@ impl Wanted<'_> {
             .then_some((meta, recovery))
     }
 
+    /// The first descriptor of the range.
+    fn first_descriptor(&self) -> Descriptor {
+        let replicas = self.record.replicas.iter();
+        let replicas = replicas.map(|r| (r.id, address_of(r), r.directory.unwrap_or(0)));
+        beginning(self.record, replicas)
+    }
+
     /// The replica of the record with a directory number.
     fn made(&self, directory: Option<u64>) -> Option<RangeReplica> {
         let replica = self.replica?;
@@ -88,17 +96,26 @@ impl AtShard {
         held: &BTreeMap<u64, Meta>,
     ) -> Result<(), String> {
         let ids: BTreeSet<u64> = wanted.keys().chain(held.keys()).copied().collect();
+        let (mut births, mut failed) = (Births::default(), None);
         for id in ids {
             if !self.busy.borrow_mut().insert(id) {
                 continue;
             }
-            let advanced = self
-                .look_after(services, id, wanted.get(&id).copied())
-                .await;
-            self.busy.borrow_mut().remove(&id);
-            advanced?;
+            let replica = wanted.get(&id).copied();
+            let advanced = self.look_after(services, id, replica, &mut births).await;
+            if let Err(why) = advanced {
+                self.busy.borrow_mut().remove(&id);
+                failed = Some(why);
+                break;
+            }
+            if !births.ids().contains(&id) {
+                self.busy.borrow_mut().remove(&id);
+            }
         }
-        Ok(())
+        let ids = births.ids().clone();
+        let carried_out = self.carry_out(services, births).await;
+        self.busy.borrow_mut().retain(|id| !ids.contains(id));
+        failed.map_or(carried_out, Err)
     }
 
     async fn look_after(
@@ -106,6 +123,7 @@ impl AtShard {
         services: &Rc<Services>,
         id: u64,
         replica: Option<RangeReplica>,
+        births: &mut Births,
     ) -> Result<(), String> {
         // A keyspace that is not known here yet: nothing is known of its replicas.
         let Some(keyspace) = services.transactional_keyspace(keyspace_of(id)) else {
@@ -135,13 +153,14 @@ impl AtShard {
             meta,
             known,
         };
-        self.advance(services, &wanted).await
+        self.advance(services, &wanted, births).await
     }
 
     async fn advance(
         self: &Rc<Self>,
         services: &Rc<Services>,
         wanted: &Wanted<'_>,
+        births: &mut Births,
     ) -> Result<(), String> {
         let id = wanted.id;
         if let Some(meta) = &wanted.meta
@@ -164,13 +183,16 @@ impl AtShard {
         };
         match start {
             Start::Nothing => drop(self.silent.borrow_mut().remove(&id)),
-            Start::Make => self.make_first(services, wanted).await?,
+            Start::Make => self.make_first(services, wanted, births)?,
             Start::Note => {
                 let made = wanted.made(wanted.meta.map(|meta| meta.directory));
-                self.note(services, wanted, made).await;
+                births.note(id, made);
             }
-            Start::Describe => self.describe(wanted).await?,
-            Start::Ready => self.note(services, wanted, None).await,
+            Start::Describe => {
+                let meta = wanted.meta.ok_or("its store has nothing of it")?;
+                births.describe(id, meta, wanted.first_descriptor());
+            }
+            Start::Ready => births.note(id, None),
             Start::Wait => drop(self.silent.borrow_mut().insert(id, Silent::Preparing)),
             Start::Mute(why) => {
                 let before = self.silent.borrow_mut().insert(id, Silent::Mute(why));
@@ -232,7 +254,12 @@ impl AtShard {
     }
 
     /// Makes one of the first replicas of a range.
-    async fn make_first(&self, services: &Services, wanted: &Wanted<'_>) -> Result<(), String> {
+    fn make_first(
+        &self,
+        services: &Services,
+        wanted: &Wanted<'_>,
+        births: &mut Births,
+    ) -> Result<(), String> {
         let replica = wanted.replica.ok_or("its record does not name it")?;
         let directory = replica.directory;
         let directory = directory.unwrap_or_else(|| new_directory(services, wanted.id));
@@ -246,51 +273,9 @@ impl AtShard {
             greatest: recovered.map_or(Version(0), floor),
             ..Meta::default()
         };
-        self.make(wanted.id, meta).await?;
-        self.note(services, wanted, wanted.made(Some(directory)))
-            .await;
+        births.make(wanted.id, meta);
+        births.note(wanted.id, wanted.made(Some(directory)));
         Ok(())
-    }
-
-    /// Makes a replica without rows, durably, in the stead of any that is here.
-    pub async fn make(&self, id: u64, meta: Meta) -> Result<(), String> {
-        let before = self.store.meta(id).map_err(|error| error.to_string())?;
-        self.behind(move |store| {
-            match before {
-                Some(before) => store.replace(id, before.place, &meta)?,
-                None => store.set(id, &meta)?,
-            }
-            store.flush()
-        })
-        .await?;
-        let vote = Vote {
-            term: meta.term,
-            vote: 0,
-        };
-        self.begin(id, applied(&meta), vote).await
-    }
-
-    /// Notes in the record that a replica was made, or that all were.
-    async fn note(&self, services: &Services, wanted: &Wanted<'_>, made: Option<RangeReplica>) {
-        let keyspace = wanted.keyspace;
-        (self.silent.borrow_mut()).insert(wanted.id, Silent::Preparing);
-        if services.is_dropped(keyspace.id) {
-            return;
-        }
-        let noted = services.range_made(keyspace, wanted.record.number, made);
-        // The store may not answer: then it is tried again at the next look.
-        if let Err(error) = noted.await {
-            tracing::info!(%error, keyspace = keyspace.name, "a replica of a range is not noted yet");
-        }
-    }
-
-    /// Writes the first descriptor of a range, durably, before `ready` is noted.
-    async fn describe(&self, wanted: &Wanted<'_>) -> Result<(), String> {
-        let meta = wanted.meta.ok_or("its store has nothing of it")?;
-        let replicas = wanted.record.replicas.iter();
-        let replicas = replicas.map(|r| (r.id, address_of(r), r.directory.unwrap_or(0)));
-        let descriptor = beginning(wanted.record, replicas);
-        self.describe_as(wanted.id, &meta, &descriptor).await
     }
 
     /// Writes what a replica knows of its range, durably.
@@ -334,7 +319,7 @@ impl AtShard {
                 vote: Some(vote),
                 ..Record::default()
             };
-            self.append(record).await?;
+            self.append(vec![record]).await?;
         } else {
             let term = vote.term.max(meta.term);
             self.begin(id, applied(&meta), Vote { term, vote: 0 })
@@ -362,17 +347,7 @@ impl AtShard {
             vote: Some(vote),
             ..Record::default()
         };
-        self.append(record).await
-    }
-
-    async fn append(&self, record: Record) -> Result<(), String> {
-        let index = self
-            .log
-            .append(&record)
-            .map_err(|error| error.to_string())?;
-        self.log.take(record);
-        let synced = self.log.log().wait_synced(index).await;
-        synced.map_err(|failure| failure.to_string())
+        self.append(vec![record]).await
     }
 
     /// Has a replica speak, as its store and log are.

@@ -248,12 +248,17 @@ impl Client {
             let answer = timeout(self.left(), serving).await;
             return answer.map_or(Attempt::GivenUp, Attempt::Answered);
         }
-        if !services.is_reachable(at) {
-            return Attempt::Unsent;
-        }
         let left = self.left();
-        let asking = services.ask(at, wire::NUMBER, wire::encode(range, left, request), left);
-        match asking.await {
+        let mut body = wire::encode(range, left, request);
+        let mut next = at;
+        if !services.is_reachable(at) {
+            let Some(relay) = relay(services, range, at) else {
+                return Attempt::Unsent;
+            };
+            next = relay;
+            body = wire::encode_relay(at, left, &body);
+        }
+        match services.ask(next, wire::NUMBER, body, left).await {
             Ok(body) => Answer::decode(body).map_or(Attempt::GivenUp, Attempt::Answered),
             Err(CallError::Overloaded | CallError::TooLarge { .. }) => Attempt::Unsent,
             Err(_) => Attempt::GivenUp,
@@ -540,6 +545,11 @@ impl Transactional for Client {
         });
         (status::of(&services), counts)
     }
+
+    fn trouble(&self) -> Option<String> {
+        let services = self.services.upgrade()?;
+        at_shard(&services)?.health.trouble()
+    }
 }
 
 fn item(key: Bytes, version: Version, value: Bytes) -> Item {
@@ -560,6 +570,15 @@ fn replicas_of(keyspace: &Keyspace, number: u16) -> Vec<ShardAddress> {
     let range = keyspace.range(number);
     let replicas = range.into_iter().flat_map(|range| &range.replicas);
     replicas.map(address_of).collect()
+}
+
+/// A replica of a range that passes a request on to another, which cannot be reached from here.
+fn relay(services: &Services, range: u64, to: ShardAddress) -> Option<ShardAddress> {
+    let keyspace = services.transactional_keyspace(keyspace_of(range))?;
+    let own = services.shard().address().node;
+    let replicas = replicas_of(&keyspace, number_of(range)).into_iter();
+    let mut others = replicas.filter(|at| at.node != own && at.node != to.node);
+    others.find(|at| services.is_reachable(*at))
 }
 
 /// The shard that led a range at the last request from here.
@@ -663,9 +682,9 @@ impl<'a> Search<'a> {
     fn not(&mut self, at: ShardAddress, leader: Option<u64>) {
         set_leader(self.services, self.range, None);
         // A replica named by itself does not lead, yet. One that the record does not name may be newer.
-        self.hint = leader.map(at_number).filter(|to| {
-            *to != at && self.services.is_reachable(*to) && self.asked < self.replicas.len()
-        });
+        // One that cannot be reached from here gets the request through another.
+        let may_ask = self.asked < self.replicas.len();
+        self.hint = leader.map(at_number).filter(|to| *to != at && may_ask);
         if self.hint.is_some() {
             self.asked += 1;
         }

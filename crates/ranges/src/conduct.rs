@@ -136,7 +136,10 @@ impl AtShard {
         let change = match step {
             Repair::Nothing | Repair::Wait(_) => return,
             Repair::Transfer(to) => {
-                self.hand_over(group, to).await;
+                if !self.hand_over(group, to).await {
+                    // Requests were held meanwhile: not again at once.
+                    calm.set(0);
+                }
                 return;
             }
             Repair::Leave => Change::Leave,
@@ -190,6 +193,7 @@ impl AtShard {
                 let reply = self.send_to(services, member.at, PROBE, request).await;
                 progress.is_lost = reply == ReplicaReply::No;
             }
+            progress.has_wrong_clock = group.is_oracle && services.has_wrong_clock(member.at.node);
             known.insert(member.id, progress);
         }
         known

@@ -2,7 +2,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::time::Duration;
 
 use dunlin_log::Progress;
 use dunlin_txn::{Leader, Oracle};
@@ -14,11 +13,10 @@ use tokio::time::{Instant, sleep, sleep_until};
 use dunlin_raftlog::GroupStorage;
 
 use crate::group::{Group, Inbound, Lead, leader_of};
+use crate::health::{Duty, TICK};
 use crate::hold::hold_bytes;
 use crate::ranges::AtShard;
 
-/// Raft's unit of time.
-const TICK: Duration = Duration::from_millis(100);
 /// A replica that waits for a snapshot which nobody fetches is offered another after so many ticks.
 const SNAPSHOT_TICKS: u32 = 30;
 /// Bytes of committed entries of a shard that may wait until its store takes writes; then it takes no more of them from
@@ -52,6 +50,7 @@ impl AtShard {
             let dirty = self.dirty.take();
             let groups: Vec<Rc<Group>> = if is_tick {
                 self.count_unapplied();
+                self.tick_health();
                 // What was missed while the process stood still is not made up for: others would be unseated.
                 tick_at = now + TICK;
                 self.groups.borrow().values().cloned().collect()
@@ -109,7 +108,7 @@ impl AtShard {
         let node = &mut *group.node.borrow_mut();
         let led = node.raft.state == StateRole::Leader;
         if is_tick {
-            node.tick();
+            self.tick_node(group, node);
             group.draw(node);
             group.reads.borrow_mut().tick();
             group.others.tick();
@@ -173,6 +172,13 @@ impl AtShard {
             Inbound::Message(message)
                 if message.get_msg_type() == MessageType::MsgAppend
                     && self.unapplied_bytes.get() > UNAPPLIED_MAX =>
+            {
+                Ok(())
+            }
+            // Another is to lead: this one could not serve.
+            Inbound::Message(message)
+                if message.get_msg_type() == MessageType::MsgTimeoutNow
+                    && self.duty(group, false) == Duty::Wait =>
             {
                 Ok(())
             }

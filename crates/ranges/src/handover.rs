@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use dunlin_node::Services;
+use dunlin_raftlog::GroupStorage;
 use futures_util::future::join_all;
-use raft::StateRole;
+use raft::{RawNode, StateRole};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::group::{Group, Inbound};
@@ -66,7 +67,8 @@ impl AtShard {
         let end = Instant::now() + LEAVE_PATIENCE;
         let handed = led.iter().map(|group| async move {
             while Instant::now() < end {
-                match self.heir(services, group) {
+                let heir = heir(services, group, &group.node.borrow());
+                match heir {
                     Heir::Fit(to) if self.hand_over(group, to).await => break,
                     Heir::None => break,
                     Heir::Fit(_) | Heir::Later => sleep(PAUSE).await,
@@ -77,32 +79,31 @@ impl AtShard {
         });
         drop(timeout(LEAVE_PATIENCE, join_all(handed)).await);
     }
+}
 
-    /// A voter on another node that can lead.
-    fn heir(&self, services: &Services, group: &Group) -> Heir {
-        let node = group.node.borrow();
-        let descriptor = group.others.descriptor.borrow();
-        if node.raft.state != StateRole::Leader || group.failed.borrow().is_some() {
-            return Heir::None;
-        }
-        let last = node.raft.raft_log.last_index();
-        let voters = descriptor.iter().flat_map(|known| known.voters());
-        let elsewhere = voters.filter(|member| {
-            member.at.node != services.shard().address().node && services.is_reachable(member.at)
-        });
-        let mut heir = Heir::None;
-        for member in elsewhere {
-            if (group.others.progress(&node, member.id)).can_lead(last) {
-                return Heir::Fit(member.id);
-            }
-            heir = Heir::Later;
-        }
-        heir
+/// A voter on another node that can lead.
+pub(crate) fn heir(services: &Services, group: &Group, node: &RawNode<GroupStorage>) -> Heir {
+    let descriptor = group.others.descriptor.borrow();
+    if node.raft.state != StateRole::Leader || group.failed.borrow().is_some() {
+        return Heir::None;
     }
+    let last = node.raft.raft_log.last_index();
+    let voters = descriptor.iter().flat_map(|known| known.voters());
+    let elsewhere = voters.filter(|member| {
+        member.at.node != services.shard().address().node && services.is_reachable(member.at)
+    });
+    let mut heir = Heir::None;
+    for member in elsewhere {
+        if (group.others.progress(node, member.id)).can_lead(last) {
+            return Heir::Fit(member.id);
+        }
+        heir = Heir::Later;
+    }
+    heir
 }
 
 /// A replica that can lead instead.
-enum Heir {
+pub(crate) enum Heir {
     /// This replica.
     Fit(u64),
     /// None yet.

@@ -14,6 +14,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, sleep};
 
 use crate::group::{Group, address_of, applied, range_id};
+use crate::health::Health;
 use crate::plug::{Part, limits};
 use crate::ranges::{AtShard, COPIES_MAX};
 
@@ -158,6 +159,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
         next_place: Cell::new(place),
         copies: Semaphore::new(COPIES_MAX),
         scans: Cell::default(),
+        health: Health::default(),
         unapplied_bytes: Cell::default(),
     });
     let driven = own.clone();
@@ -193,6 +195,11 @@ impl AtShard {
         };
         let keep_from = self.groups.borrow().values().map(keep_from).collect();
         self.store.keep_from_ms(keep_from);
+        if self.store.is_worn()
+            && let Err(why) = self.behind(Store::clear_worn).await
+        {
+            tracing::warn!(why, "deleted keys of ranges are not removed");
+        }
         let holds = self.holds();
         // Bytes that are held do not go by flushing.
         let bytes: usize = (self.groups.borrow().iter())

@@ -47,6 +47,7 @@
 #![deny(unsafe_code)]
 
 mod begin;
+mod births;
 mod body;
 mod budget;
 mod client;
@@ -57,6 +58,7 @@ mod drive;
 mod finished;
 mod group;
 mod handover;
+mod health;
 mod hold;
 mod hot;
 mod http;
@@ -84,6 +86,8 @@ mod reads;
 mod ready;
 mod recover;
 mod recoveries;
+mod relay;
+mod resign;
 mod send;
 mod serve;
 mod snapshot;

@@ -23,6 +23,8 @@ pub(crate) struct Progress {
     pub replicates: bool,
     /// Whether its own shard says that its data is lost.
     pub is_lost: bool,
+    /// Whether its clock is wrong, where that of a leader must be right.
+    pub has_wrong_clock: bool,
     /// Whether it knows that the last change of the replicas is committed: before, `raft` has it lead nothing.
     pub knows: bool,
 }
@@ -30,7 +32,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// Whether it can take the lead at once.
     pub fn can_lead(&self, last: u64) -> bool {
-        self.knows && !self.is_lost && self.has_caught_up(last)
+        self.knows && !self.is_lost && !self.has_wrong_clock && self.has_caught_up(last)
     }
 
     /// Whether it is heard, and few entries are missing up to the last.

@@ -23,6 +23,7 @@ const WELL: Progress = Progress {
     is_active: true,
     replicates: true,
     is_lost: false,
+    has_wrong_clock: false,
     knows: true,
 };
 const LOST: Progress = Progress {
@@ -30,10 +31,12 @@ const LOST: Progress = Progress {
     is_active: false,
     replicates: false,
     is_lost: true,
+    has_wrong_clock: false,
     knows: true,
 };
 const AWAY: Progress = Progress {
     is_lost: false,
+    has_wrong_clock: false,
     ..LOST
 };
 const BEHIND: Progress = Progress {

@@ -156,6 +156,7 @@ impl Others {
             replicates: raft.state != ProgressState::Snapshot,
             is_active: self.is_active(id),
             is_lost: false,
+            has_wrong_clock: false,
             knows: raft.committed_index >= self.changed_at.get(),
         })
     }

@@ -139,6 +139,7 @@ pub(crate) fn failure(keyspace: &str, answer: Answer) -> Failure {
         Answer::NoTimestamp(why) => Failure::NoLeader(format!(
             "keyspace {keyspace} has no timestamps at the moment: {why}; try again"
         )),
+        Answer::NoSpace => Failure::NoSpace,
         _ => Failure::Busy,
     }
 }

@@ -10,6 +10,7 @@ use dunlin_metadata::Role;
 use dunlin_node::Services;
 use dunlin_node::http::{Answer, Ask, LocalFuture, Need, Rejected, Rule};
 use dunlin_node::plug::{Plug, Plugged, Transactional, TxnCounts};
+use dunlin_proto::api::Figure;
 use dunlin_proto::{CANNOT, Response, ShardAddress};
 use dunlin_rpc::{Reply, Sink};
 use dunlin_txn::{Answer as Told, Outcome};
@@ -28,8 +29,10 @@ use crate::prepare::{ReplicaReply, ReplicaRequest};
 use crate::ranges::AtShard;
 use crate::stamps::Stamps;
 use crate::survey::Holding;
-use crate::wire::{self, ASK, MESSAGES, NUMBER, PREPARE, PROBE, SNAPSHOT, STEP, SURVEY};
-use crate::{direct, http, interactive, interactive_http, keep, recoveries, survey, targets};
+use crate::wire::{self, ASK, MESSAGES, NUMBER, PREPARE, PROBE, RELAY, SNAPSHOT, STEP, SURVEY};
+use crate::{
+    direct, http, interactive, interactive_http, keep, recoveries, relay, survey, targets,
+};
 
 /// Sets these random numbers apart from others of a shard.
 const SECRETS: u64 = 0x7365_6372_6574;
@@ -208,6 +211,22 @@ impl Plugged for Part {
         Some(Rc::new(Client::new(services)))
     }
 
+    fn figures(&self, services: &Services) -> Vec<Figure> {
+        let own = self.at_shard.borrow();
+        let stalled = own.iter().map(|own| Figure {
+            name: "dunlin_range_log_stall_seconds".to_owned(),
+            help: "Seconds for which the log of ranges has synced nothing, though something waits"
+                .to_owned(),
+            is_counter: false,
+            labels: vec![(
+                "shard".to_owned(),
+                services.label_of(services.shard().address()),
+            )],
+            value: own.health.stalled_s(),
+        });
+        stalled.collect()
+    }
+
     fn run(&self, services: &Rc<Services>) {
         // The doubt of a start may be over soon.
         let may_have_forgotten = services.may_have_forgotten();
@@ -266,6 +285,17 @@ impl Plugged for Part {
             tokio::task::spawn_local(async move {
                 let answer = own.answer(&services, kind, request).await;
                 reply.send(Response::Plug(answer.encode()));
+            });
+            return;
+        }
+        if kind == RELAY {
+            let Ok((to, within, request)) = wire::decode_relay(body) else {
+                return reply.refuse(CANNOT, "malformed bytes from another shard");
+            };
+            let services = services.clone();
+            tokio::task::spawn_local(async move {
+                let answer = relay::pass_on(&services, to, within, request).await;
+                reply.send(Response::Plug(answer));
             });
             return;
         }

@@ -214,7 +214,7 @@ impl AtShard {
             former.fail("a newer replica takes its place");
         }
         let place = self.take_place();
-        self.make(group, Meta { place, ..meta }).await?;
+        self.make(vec![(group, Meta { place, ..meta })]).await?;
         self.speak(services, group).await
     }
 }

@@ -28,6 +28,10 @@ impl AtShard {
             if waiter.is_closed() {
                 continue;
             }
+            if self.health.is_full() && command.has_values() {
+                drop(waiter.send(Err(Answer::NoSpace)));
+                continue;
+            }
             if !self.may_add(group) && command.has_values() {
                 later.push_back((command, waiter));
                 continue;
@@ -77,7 +81,7 @@ impl AtShard {
 
     /// Whether entries with values may be added to the log of a range.
     fn may_add(&self, group: &Group) -> bool {
-        group.others.allowance.get() != Some(0) && !self.is_store_behind()
+        group.others.allowance.get() != Some(0) && !self.is_store_behind() && !self.health.is_full()
     }
 
     /// Proposes an entry: its index and term, or the reply to its waiter.

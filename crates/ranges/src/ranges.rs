@@ -11,6 +11,7 @@ use dunlin_versions::{Store, StoreError};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::group::{Group, Inbound, Lead};
+use crate::health::Health;
 use crate::outgoing::Outgoing;
 
 /// Copies that a shard fetches at a time, and that it sends.
@@ -46,6 +47,8 @@ pub(crate) struct AtShard {
     pub copies: Semaphore,
     /// Scans that leaders of this shard have started.
     pub scans: Cell<u64>,
+    /// The state of its disk and its clock.
+    pub health: Health,
     /// Bytes of committed entries that wait until the store takes writes.
     pub unapplied_bytes: Cell<usize>,
 }

@@ -7,10 +7,10 @@ use dunlin_log::AppendError;
 use dunlin_node::Sabotage;
 use dunlin_raftlog::{GroupStorage, Position, Record, Vote};
 use dunlin_txn::{Answer, Command, Verdict};
-use dunlin_versions::{Applied, Entries, Meta};
+use dunlin_versions::{Applied, Entries, Meta, StoreError};
 use prost::Message as _;
 use raft::eraftpb::{ConfChangeSingle, ConfChangeV2, ConfState, Entry, EntryType};
-use raft::{RawNode, Ready, StateRole};
+use raft::{GetEntriesContext, RawNode, Ready, StateRole};
 
 use crate::descriptor::{self, Descriptor};
 use crate::group::{Group, Lead, Persisting, applied};
@@ -182,7 +182,9 @@ impl AtShard {
             self.let_read(group);
             return Ok(());
         }
-        if self.store.is_stopped().map_err(|error| error.to_string())? {
+        if self.health.is_store_full()
+            || self.store.is_stopped().map_err(|error| error.to_string())?
+        {
             return Ok(());
         }
         let entries: Vec<Entry> = group.unapplied.take().into();
@@ -192,11 +194,40 @@ impl AtShard {
             .saturating_sub(bytes_of(&entries));
         self.unapplied_bytes.set(left);
         let last = entries.last().map(|entry| entry.index);
-        self.apply(group, node, entries)?;
+        match self.apply(group, node, entries) {
+            Ok(()) => {}
+            Err(Stopped::NoSpace(why)) => {
+                self.health.store_is_full(&why);
+                return self.await_again(group, node, last.unwrap_or(0));
+            }
+            Err(Stopped::Failed(why)) => return Err(why),
+        }
         if let Some(last) = last {
             node.advance_apply_to(last);
         }
         self.let_read(group);
+        Ok(())
+    }
+
+    /// Has entries up to an index wait again: the store had no space for them.
+    fn await_again(
+        &self,
+        group: &Group,
+        node: &mut RawNode<GroupStorage>,
+        last: u64,
+    ) -> Result<(), String> {
+        let next = group.meta.get().applied + 1;
+        node.advance_apply_to(next - 1);
+        let log = &node.raft.raft_log;
+        let entries = log.slice(next, last + 1, None, GetEntriesContext::empty(false));
+        let entries = entries.map_err(|error| error.to_string())?;
+        let bytes = self.unapplied_bytes.get() + bytes_of(&entries);
+        self.unapplied_bytes.set(bytes);
+        let mut unapplied = group.unapplied.borrow_mut();
+        entries
+            .into_iter()
+            .rev()
+            .for_each(|entry| unapplied.push_front(entry));
         Ok(())
     }
 
@@ -206,7 +237,7 @@ impl AtShard {
         group: &Group,
         node: &mut RawNode<GroupStorage>,
         entries: Vec<Entry>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Stopped> {
         let mut commands = Vec::with_capacity(entries.len());
         for entry in entries {
             if is_change(&entry) {
@@ -225,7 +256,9 @@ impl AtShard {
         group: &Group,
         node: &mut RawNode<GroupStorage>,
         entry: &Entry,
-    ) -> Result<(), String> {
+    ) -> Result<(), Stopped> {
+        // Before `raft` goes by it.
+        self.store.check()?;
         let change = ConfChangeV2::decode(&*entry.data).map_err(|error| error.to_string())?;
         let meaning = descriptor::Entry::decode(change.context.clone().into());
         let meaning = meaning.map_err(|error| error.to_string())?;
@@ -246,7 +279,9 @@ impl AtShard {
                 state = applied.map_err(|error| error.to_string())?;
             }
             if !same_configuration(state, changed.conf_state()) {
-                return Err("raft makes another configuration of a change".to_owned());
+                return Err(Stopped::Failed(
+                    "raft makes another configuration of a change".to_owned(),
+                ));
             }
             group.others.set(changed.clone());
             group.others.changed_at.set(entry.index);
@@ -269,7 +304,7 @@ impl AtShard {
     }
 
     /// Applies commands in one batch, and answers their waiters.
-    fn apply_commands(&self, group: &Group, entries: Vec<Entry>) -> Result<(), String> {
+    fn apply_commands(&self, group: &Group, entries: Vec<Entry>) -> Result<(), Stopped> {
         let before = group.meta.get().applied;
         // A snapshot may have brought more than raft knows of.
         let entries: Vec<Entry> = (entries.into_iter())
@@ -323,10 +358,13 @@ impl AtShard {
     }
 
     /// Applies entries to the store, and notifies a leader and its waiters.
-    fn store_applied(&self, group: &Group, entries: Entries<'_>) -> Result<Applied, String> {
+    fn store_applied(&self, group: &Group, entries: Entries<'_>) -> Result<Applied, Stopped> {
         let mut state = group.state.borrow_mut();
         let applied = (self.store).apply(group.id, &group.meta.get(), &mut state, entries);
-        let applied = applied.map_err(|error| error.to_string())?;
+        if let Err(StoreError::NoSpace(_)) = &applied {
+            *state = self.store.state(&group.meta.get())?;
+        }
+        let applied = applied?;
         drop(state);
         self.set_meta(group, applied.meta);
         match &mut *group.lead.borrow_mut() {
@@ -350,6 +388,29 @@ impl AtShard {
         for waiter in group.reads.borrow_mut().take(applied) {
             drop(waiter.send(Ok(Verdict::Done)));
         }
+    }
+}
+
+/// The reason why entries are not applied.
+enum Stopped {
+    /// The disk is full: they are applied later.
+    NoSpace(String),
+    /// The replica has failed.
+    Failed(String),
+}
+
+impl From<StoreError> for Stopped {
+    fn from(error: StoreError) -> Stopped {
+        match error {
+            StoreError::NoSpace(why) => Stopped::NoSpace(why),
+            error => Stopped::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<String> for Stopped {
+    fn from(why: String) -> Stopped {
+        Stopped::Failed(why)
     }
 }
 

@@ -59,6 +59,8 @@ impl AtShard {
         match request {
             Request::Leads if here.group.serves() => Answer::Done(Version(0)),
             Request::Leads => here.group.not_leader(),
+            // Nothing is applied, not even a lease to read by.
+            _ if self.health.is_store_full() && here.group.serves() => Answer::NoSpace,
             Request::Timestamps { count, above } => {
                 let given = here.timestamps(&services, count, above).await;
                 given.unwrap_or_else(|instead| instead)
@@ -204,6 +206,9 @@ impl Replica for Here {
         make: impl FnOnce(&State, &Leader) -> Result<Result<Command, T>, Answer>,
     ) -> Result<Result<Verdict, T>, Answer> {
         while self.group.serves() && !self.own.may_propose(&self.group) {
+            if self.own.health.is_full() {
+                return Err(Answer::NoSpace);
+            }
             sleep(PAUSE).await;
         }
         let (waiter, reply) = oneshot::channel();

@@ -106,6 +106,7 @@ async fn give(services: &Rc<Services>, count: u32, above: Version) -> Result<Ver
         Ok(Answer::Clock) => Err(none(
             "the clock of the node that gives them is not known to be right",
         )),
+        Ok(Answer::NoSpace) => Err(Answer::NoSpace),
         Ok(Answer::Failed(why)) | Err(Unheard::Not(why)) => Err(none(&why)),
         Ok(_) | Err(Unheard::Maybe) => Err(none("the node that gives them did not answer")),
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use dunlin_proto::ShardAddress;
 use dunlin_txn::Request;
 pub(crate) use dunlin_txn::{get_bytes, put_bytes};
 
@@ -22,6 +23,9 @@ pub(crate) const PROBE: u8 = 5;
 pub(crate) const PREPARE: u8 = 6;
 /// What a shard holds of a range.
 pub(crate) const SURVEY: u8 = 7;
+
+/// A request to a range's leader, which another shard passes on.
+pub(crate) const RELAY: u8 = 8;
 
 /// Bytes that are none of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +53,26 @@ pub(crate) fn decode(mut from: Bytes) -> Result<(u64, Duration, Request), Malfor
     let range = from.try_get_u64_le().map_err(|_| Malformed)?;
     let within = within(&mut from)?;
     Ok((range, within, Request::decode(from)?))
+}
+
+/// A request of [`encode`] to a shard that cannot be reached from here, which may take so long.
+pub(crate) fn encode_relay(to: ShardAddress, within: Duration, request: &Bytes) -> Bytes {
+    let mut out = BytesMut::new();
+    out.put_u8(RELAY);
+    to.encode(&mut out);
+    put_within(&mut out, within);
+    out.extend_from_slice(request);
+    out.freeze()
+}
+
+/// The same back, without its kind. A request is passed on once at most.
+pub(crate) fn decode_relay(mut from: Bytes) -> Result<(ShardAddress, Duration, Bytes), Malformed> {
+    let to = ShardAddress::decode(&mut from).map_err(|_| Malformed)?;
+    let within = within(&mut from)?;
+    if from.first() != Some(&ASK) {
+        return Err(Malformed);
+    }
+    Ok((to, within, from))
 }
 
 /// How much time is left for a request.

@@ -174,6 +174,8 @@ pub enum Answer {
     NotLeader(Option<u64>),
     /// Too much is under way; nothing happened.
     Busy,
+    /// A disk of its leader is full; nothing happened.
+    NoSpace,
     /// The clock there is not to be trusted; nothing happened.
     Clock,
     /// Whether it happened is not known.
@@ -439,6 +441,7 @@ impl Answer {
                 put_bytes(&mut out, why.as_bytes());
             }
             Answer::TooLarge => out.put_u8(28),
+            Answer::NoSpace => out.put_u8(29),
             Answer::Page(rows, next) => {
                 out.put_u8(17);
                 put_option(&mut out, next.as_ref());
@@ -524,6 +527,7 @@ impl Answer {
             }
             27 => Answer::NotAdded(from.try_get_u32_le().map_err(short)?, text(from)?),
             28 => Answer::TooLarge,
+            29 => Answer::NoSpace,
             _ => return Err(Malformed("its kind is unknown")),
         };
         whole(from, answer)

@@ -139,6 +139,7 @@ fn answers_come_back_and_nothing_shorter() {
         Answer::NotLeader(None),
         Answer::NotLeader(Some(9)),
         Answer::Busy,
+        Answer::NoSpace,
         Answer::Clock,
         Answer::Unknown,
         Answer::Failed("why".to_owned()),

@@ -16,6 +16,7 @@
 #![deny(unsafe_code)]
 
 mod apply;
+mod clear;
 mod collect;
 mod get;
 mod key;
@@ -24,6 +25,7 @@ mod meta;
 mod page;
 mod state;
 mod store;
+mod worn;
 
 pub use apply::{Applied, Entries};
 pub use get::{Found, Lookup, Reader, Tier, Versions};

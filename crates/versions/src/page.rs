@@ -7,6 +7,7 @@ use rocksdb::{DBRawIterator, ReadTier};
 use crate::get::{Tier, damaged, decode};
 use crate::key;
 use crate::store::{Store, StoreError, in_order, is_incomplete};
+use crate::worn::PASSED_MIN;
 
 /// Keys from the first to before the second.
 type Span<'a> = (&'a [u8], Option<&'a [u8]>);
@@ -109,6 +110,7 @@ impl Store {
         let mut taken = 0;
         let mut last: Vec<u8> = Vec::new();
         let mut passed = 0;
+        let mut deletes = Deletes::default();
         while let Some((row, value)) = rows.item() {
             seen += 1;
             if tier == Tier::CacheOnly && seen > count + PASSED_IN_MEMORY {
@@ -135,18 +137,64 @@ impl Store {
                 let key = key::key_of(head).ok_or_else(|| damaged("a key"))?;
                 if !page.items.is_empty() && (taken >= bytes || page.items.len() >= count) {
                     page.next = Some(key.into());
+                    self.note_deletes(place, span, &deletes, Some(row));
                     return Ok(Some(page));
                 }
                 taken += key.len() + value.len();
                 let value = Bytes::copy_from_slice(value);
                 page.items.push((key.into(), version, value));
+            } else {
+                deletes.count(version);
             }
             rows.next();
         }
         match rows.status() {
             Err(error) if tier == Tier::CacheOnly && is_incomplete(&error) => Ok(None),
-            status => Ok(status.map(|()| Some(page))?),
+            Err(error) => Err(error.into()),
+            Ok(()) => {
+                self.note_deletes(place, span, &deletes, None);
+                Ok(Some(page))
+            }
         }
+    }
+
+    /// Notes deletes that a page has passed by, up to a row or to the end of its span.
+    fn note_deletes(
+        &self,
+        place: u32,
+        (start, end): Span<'_>,
+        deletes: &Deletes,
+        up_to: Option<&[u8]>,
+    ) {
+        let Some(of) = deletes.many() else { return };
+        let to = match (up_to, end) {
+            (Some(row), _) => row.to_vec(),
+            (None, Some(end)) => key::from_key(place, end),
+            (None, None) => key::behind_versions(place).to_vec(),
+        };
+        self.note_worn(place, (key::from_key(place, start), to), of);
+    }
+}
+
+/// Deletes that a page passes by.
+#[derive(Default)]
+struct Deletes {
+    count: usize,
+    oldest: Option<Version>,
+    newest: Version,
+}
+
+impl Deletes {
+    fn count(&mut self, version: Version) {
+        self.count += 1;
+        self.oldest = Some(self.oldest.map_or(version, |oldest| oldest.min(version)));
+        self.newest = self.newest.max(version);
+    }
+
+    /// The oldest and the newest, where there are many.
+    fn many(&self) -> Option<(Version, Version)> {
+        let oldest = self.oldest.filter(|_| self.count >= PASSED_MIN)?;
+        Some((oldest, self.newest))
     }
 }
 

@@ -13,6 +13,7 @@ use rocksdb::{
 use crate::collect::{Collector, KeepFrom};
 use crate::key;
 use crate::meta::Meta;
+use crate::worn::Worn;
 
 /// Rows are kept in memory up to here.
 const MEMTABLE_BYTES: usize = 32 << 20;
@@ -25,7 +26,10 @@ pub enum StoreError {
     /// This replica is to be replaced.
     #[error("the store of ranges is damaged: {0}")]
     Damaged(String),
-    /// It is to be tried again, with room on the disk.
+    /// Nothing was written; it succeeds again once the disk has had room for some seconds.
+    #[error("no space left for the store of ranges: {0}")]
+    NoSpace(String),
+    /// The disk refuses.
     #[error("the store of ranges cannot be written or read: {0}")]
     Io(String),
 }
@@ -35,6 +39,9 @@ impl From<rocksdb::Error> for StoreError {
         match error.kind() {
             ErrorKind::Corruption | ErrorKind::InvalidArgument | ErrorKind::NotFound => {
                 StoreError::Damaged(error.into_string())
+            }
+            _ if error.as_ref().contains("No space left on device") => {
+                StoreError::NoSpace(error.into_string())
             }
             _ => StoreError::Io(error.into_string()),
         }
@@ -47,6 +54,8 @@ pub struct Store {
     pub(crate) db: Arc<DB>,
     /// Older versions than this, and not the newest of their key, go.
     pub(crate) keep_from_ms: KeepFrom,
+    /// Runs of deleted keys that reads have passed by.
+    pub(crate) worn: Worn,
     /// Newest values that were read lately.
     pub(crate) cached: Arc<Rows>,
     /// A deliberate bug, for the simulation to find: cached values stay when newer ones are written.
@@ -86,6 +95,7 @@ impl Store {
         Ok(Store {
             db: Arc::new(DB::open(&options, path)?),
             keep_from_ms,
+            worn: Worn::default(),
             cached: Arc::new(resources.rows()),
             keeps_cached: false,
             path: path.to_owned(),
@@ -155,6 +165,14 @@ impl Store {
         }
         let stopped = self.db.property_int_value(properties::IS_WRITE_STOPPED)?;
         Ok(stopped == Some(1))
+    }
+
+    /// Whether writes are taken: an empty one is tried.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSpace`] until RocksDB has found room again; else see [`StoreError`].
+    pub fn check(&self) -> Result<(), StoreError> {
+        Ok(self.db.write_opt(WriteBatch::default(), &write_options())?)
     }
 
     /// Sets what is known of a group.

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::answer::Answer;
 use super::child::{Process, command, without_settings};
 use super::etcd::Etcd;
+use super::library::faketime;
 use super::wire::Wire;
 use super::{duplicate, eventually, percent, ports};
 
@@ -242,12 +243,7 @@ impl Node {
             .args(&self.flags)
             .envs(self.environment.iter().cloned());
         if self.is_ahead_70_years {
-            let arch = std::env::consts::ARCH;
-            let library = format!("/usr/lib/{arch}-linux-gnu/faketime/libfaketimeMT.so.1");
-            assert!(
-                Path::new(&library).exists(),
-                "no {library}: run scripts/setup.sh"
-            );
+            let library = faketime(log.parent().unwrap());
             command
                 .env("LD_PRELOAD", library)
                 .env("FAKETIME", "+25567d")

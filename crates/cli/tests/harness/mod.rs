@@ -3,7 +3,7 @@
 //! Map: [`child`] a process that ends with the test; [`ports`] free ports; [`up`] `dunlin up`;
 //! [`flock`] an etcd and nodes of `dunlin serve`; [`proxy`] a way to a server that can be closed; [`curl`] and [`wire`] two HTTP clients;
 //! [`direct`] requests without HTTP between; [`answer`] what both return; [`asking`] requests of users; [`load`] writers and the proof that nothing acknowledged is lost;
-//! [`authority`] certificates; [`secure`] a node with TLS; [`promtool`] a judge of metrics; [`mirror`] a client of change streams; [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full.
+//! [`authority`] certificates; [`secure`] a node with TLS; [`promtool`] a judge of metrics; [`mirror`] a client of change streams; [`namespace`] and [`tmpfs`] networks that can be cut and disks that can be full; [`preload`] disks that hang and wrong clocks, by [`library`].
 
 // Each test binary compiles its own copy and uses a part of it.
 #![allow(dead_code)]
@@ -16,10 +16,12 @@ pub mod curl;
 pub mod direct;
 pub mod etcd;
 pub mod flock;
+pub mod library;
 pub mod load;
 pub mod mirror;
 pub mod namespace;
 pub mod ports;
+pub mod preload;
 pub mod promtool;
 pub mod proxy;
 pub mod random;

@@ -75,6 +75,21 @@ fn any_node_reads_what_any_other_has_written() {
 }
 
 #[test]
+fn a_keyspace_of_many_ranges_is_made_in_one_request() {
+    let up = Up::with(3, &["--shards=1"]);
+    let cuts: Vec<String> = (1..128).map(|cut| format!("{cut:04}")).collect();
+    let made = create(&up.url(0, ""), json!({ "split_at": cuts }));
+    assert_eq!(made.status, 201, "{}", made.text());
+    let ranges = made.json()["ranges"].clone();
+    let ready = ranges.as_array().unwrap().iter();
+    assert_eq!(ready.filter(|range| range["ready"] == true).count(), 128);
+    for key in (0..128).step_by(9) {
+        let put = put_if(&up.url(1, &format!("{KEYS}/{key:04}")), "", "v");
+        assert_eq!(put.status, 201, "{}", put.text());
+    }
+}
+
+#[test]
 fn conditions_hold_and_versions_grow() {
     let up = Up::nodes(3);
     assert_eq!(create(&up.url(0, ""), json!({"replicas": 3})).status, 201);

@@ -1,7 +1,5 @@
 //! Flushes of the ranges' store hang at a node that leads nothing: it goes on with all else, and catches up after them.
 
-use std::fs;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,6 +8,7 @@ use serde_json::json;
 
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
+use crate::harness::preload::Hangs;
 use crate::harness::wire::Wire;
 
 /// Together more than the memory of the store for rows that are not flushed.
@@ -38,23 +37,7 @@ fn until_led(flock: &Flock, keyspace: &str) -> usize {
 #[test]
 fn hanging_flushes_of_ranges_do_not_stop_a_node() {
     let mut flock = Flock::prepare(&["--shards=1"]);
-    let library = flock.directory.path().join("stall.so");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trials/stall.c");
-    let mut cc = Command::new("cc");
-    cc.args(["-shared", "-fPIC", "-o"])
-        .arg(&library)
-        .args([source, "-ldl"]);
-    assert!(cc.status().unwrap().success());
-    let flags: Vec<_> = (0..3)
-        .map(|node| flock.directory.path().join(format!("hang-{node}")))
-        .collect();
-    for (node, flag) in flock.nodes.iter_mut().zip(&flags) {
-        node.environment = vec![
-            ("LD_PRELOAD".into(), library.clone().into()),
-            ("STALL_FILE".into(), flag.clone().into()),
-            ("STALL_BELOW".into(), "/ranges/store/".into()),
-        ];
-    }
+    let hangs = Hangs::prepare(&mut flock, "/ranges/store/");
     flock.up_all();
     let body = json!({"name": "a", "mode": "transactional"}).to_string();
     let made = flock.nodes[0].request("POST", "/v1/keyspaces", body.as_bytes());
@@ -65,7 +48,7 @@ fn hanging_flushes_of_ranges_do_not_stop_a_node() {
         let put = flock.nodes[0].put(&format!("q{key}"), b"v", "&ack=3");
         assert_eq!(put.status, 201, "{}", put.text());
     }
-    fs::write(&flags[slow], "").unwrap();
+    hangs.begin(slow);
     let is_over = AtomicBool::new(false);
     let (at_leader, at_slow) = (flock.nodes[leads].address(), flock.nodes[slow].address());
     let gets = thread::scope(|scope| {
@@ -98,7 +81,7 @@ fn hanging_flushes_of_ranges_do_not_stop_a_node() {
         reader.join().unwrap()
     });
     assert!(gets > KEYS, "{gets} gets");
-    fs::remove_file(&flags[slow]).unwrap();
+    hangs.end(slow);
     // It has all of it, for without it there is no majority any more.
     flock.kill(leads);
     for number in (0..VALUES).step_by(7).chain([VALUES - 1]) {

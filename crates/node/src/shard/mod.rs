@@ -62,7 +62,7 @@ use crate::config::NodeConfig;
 use crate::env::Env;
 use crate::follow::{Pins, ReadTurns};
 use crate::placement::{KeyspacePlacement, Placement};
-use crate::plug::{TellFeeds, TellRanges};
+use crate::plug::{TellFeeds, Transactional};
 use crate::process::{Directory, Process, Superseded};
 use crate::replication::acks::{AckTracker, Slot};
 
@@ -160,7 +160,7 @@ pub struct Shard {
     /// The streams and views that capabilities serve.
     feeds: RefCell<Option<TellFeeds>>,
     /// Tells of the replicas of ranges that a capability keeps.
-    ranges: RefCell<Option<TellRanges>>,
+    ranges: RefCell<Option<Rc<dyn Transactional>>>,
     /// Who else than clients is read for, and who waits for it.
     read_turns: Rc<ReadTurns>,
     /// Who has which entries, as far as followers that are no replicas need to know.

@@ -81,6 +81,9 @@ impl Shard {
         if let Some(trouble) = self.trouble() {
             lack(&label, trouble);
         }
+        if let Some(trouble) = self.range_trouble() {
+            lack(&label, trouble);
+        }
         if self.is_refilling() {
             let filled = "it is being filled by the others".to_owned();
             lack(&label, self.damage().unwrap_or(filled));

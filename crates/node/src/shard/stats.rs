@@ -17,7 +17,7 @@ use super::{Peer, Shard};
 use crate::follow::{Segment, bytes_behind};
 use crate::limits::CALL_TIMEOUT;
 use crate::meters::CLASSES;
-use crate::plug::{TellFeeds, TellRanges, TxnCounts};
+use crate::plug::{TellFeeds, Transactional, TxnCounts};
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -228,9 +228,14 @@ impl Shard {
         *self.feeds.borrow_mut() = Some(tell);
     }
 
-    /// From now on it is told of these replicas of ranges with its status.
-    pub(crate) fn set_ranges(&self, told: TellRanges) {
-        *self.ranges.borrow_mut() = Some(told);
+    /// From now on its status has the replicas of ranges.
+    pub(crate) fn set_ranges(&self, ranges: Rc<dyn Transactional>) {
+        *self.ranges.borrow_mut() = Some(ranges);
+    }
+
+    /// The reason why this shard does not serve ranges, if there is one.
+    pub(crate) fn range_trouble(&self) -> Option<String> {
+        self.ranges.borrow().as_ref()?.trouble()
     }
 
     fn feeds(&self) -> FeedStatus {
@@ -242,7 +247,8 @@ impl Shard {
     /// The replicas of ranges that it holds, and the transactions that it has coordinated.
     pub(crate) fn ranges(&self) -> (Vec<RangeStatus>, TxnCounts) {
         let told = self.ranges.borrow();
-        told.as_ref().map_or_else(Default::default, |told| told())
+        told.as_ref()
+            .map_or_else(Default::default, |ranges| ranges.status())
     }
 
     /// Why this shard takes no writes, if it takes none.

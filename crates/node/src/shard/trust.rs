@@ -118,6 +118,15 @@ impl Shard {
         }))
     }
 
+    /// Whether another node's clock is off by more than the bound, as most say.
+    pub(crate) fn has_wrong_clock(&self, node: u16) -> bool {
+        let bound_ms = self.clock.bound_ms();
+        let offsets = self.comparison.offsets.borrow();
+        let offset = offsets.get(&node).copied().flatten();
+        self.trust() == Trust::Trusted
+            && offset.is_some_and(|offset| offset.ahead_ms.unsigned_abs() > bound_ms)
+    }
+
     /// What is wrong with the clock, if anything is known to be.
     pub(crate) fn clock_trouble(&self) -> Option<String> {
         let bound_ms = self.clock.bound_ms();

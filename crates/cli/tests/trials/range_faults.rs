@@ -1,0 +1,160 @@
+//! Faults of one machine of three: ranges go on at the others, and here again when it is over.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::harness::answer::Answer;
+use crate::harness::eventually;
+use crate::harness::flock::Flock;
+use crate::harness::preload::{Clocks, Hangs};
+use crate::harness::tmpfs::Tmpfs;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const DISK_MIB: u32 = 330;
+const VALUE_BYTES: usize = 30_000;
+/// More keys than fit on the disk.
+const KEYS_MAX: usize = 20_000;
+
+fn path(key: &str) -> String {
+    format!("/v1/keyspaces/a/keys/{key}")
+}
+
+fn put(flock: &Flock, node: usize, key: &str, value: &[u8]) -> Answer {
+    flock.nodes[node].request("PUT", &path(key), value)
+}
+
+/// A keyspace of two ranges: keys below 5, and others.
+fn create(flock: &Flock) {
+    let body = json!({"name": "a", "mode": "transactional", "split_at": ["5"]}).to_string();
+    let made = flock.nodes[0].request("POST", "/v1/keyspaces", body.as_bytes());
+    assert_eq!(made.status, 201, "{}", made.text());
+}
+
+fn leader(flock: &Flock, keyspace: &str) -> usize {
+    let mut found = None;
+    eventually("the keyspace has a leader", PATIENCE, || {
+        found = flock.leader(keyspace);
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+/// Puts to both ranges are taken through these nodes.
+fn all_take_puts(flock: &Flock, nodes: &[usize]) {
+    for node in nodes {
+        for key in ["1", "9"] {
+            eventually("a put is taken", PATIENCE, || {
+                put(flock, *node, key, b"v").status == 201
+            });
+        }
+    }
+}
+
+fn others(node: usize) -> [usize; 2] {
+    [(node + 1) % 3, (node + 2) % 3]
+}
+
+#[test]
+fn a_leader_whose_disk_hangs_is_replaced() {
+    let mut flock = Flock::prepare(&["--shards=1"]);
+    let hangs = Hangs::prepare(&mut flock, "/ranges/log/");
+    flock.up_all();
+    create(&flock);
+    let hung = leader(&flock, "_oracle");
+    all_take_puts(&flock, &[0, 1, 2]);
+    hangs.begin(hung);
+    all_take_puts(&flock, &others(hung));
+    for keyspace in ["a", "_oracle"] {
+        eventually("another node leads", PATIENCE, || {
+            let leads = flock.leader(keyspace);
+            leads.is_some_and(|leads| leads != hung)
+        });
+    }
+    eventually("its health says so", PATIENCE, || {
+        let health = flock.nodes[hung].request("GET", "/health", b"");
+        health.status == 503 && health.text().contains("its disk hangs")
+    });
+    hangs.end(hung);
+    flock.ready(hung);
+    all_take_puts(&flock, &[0, 1, 2]);
+}
+
+#[test]
+fn a_leader_of_the_oracle_with_a_wrong_clock_is_replaced() {
+    for ahead_s in [30, -3_600] {
+        let mut flock = Flock::prepare(&["--shards=1"]);
+        let clocks = Clocks::prepare(&mut flock);
+        flock.up_all();
+        create(&flock);
+        let wrong = leader(&flock, "_oracle");
+        all_take_puts(&flock, &[0, 1, 2]);
+        clocks.set(wrong, ahead_s);
+        eventually("another node leads the oracle", PATIENCE, || {
+            let leads = flock.leader("_oracle");
+            leads.is_some_and(|leads| leads != wrong)
+        });
+        all_take_puts(&flock, &others(wrong));
+        clocks.set(wrong, 0);
+        all_take_puts(&flock, &[0, 1, 2]);
+    }
+}
+
+#[test]
+fn ranges_go_on_by_themselves_after_all_disks_were_full() {
+    let mut flock = Flock::prepare(&["--shards=1"]);
+    let mut disks = Vec::new();
+    for node in 0..3 {
+        let path = flock.directory.path().join(format!("disk{node}"));
+        let Some(disk) = Tmpfs::mount(&path, DISK_MIB) else {
+            return;
+        };
+        flock.nodes[node].data = path.join("data");
+        disks.push(disk);
+    }
+    flock.up_all();
+    create(&flock);
+    all_take_puts(&flock, &[0, 1, 2]);
+    disks
+        .iter()
+        .for_each(|disk| disk.fill((DISK_MIB as usize - 130) << 20));
+    let value = |number: usize| {
+        let mut random = crate::harness::random::Random::new(number as u64);
+        let words = (0..VALUE_BYTES / 8).flat_map(|_| random.next().to_le_bytes());
+        words.collect::<Vec<u8>>()
+    };
+    let (mut acknowledged, mut refused) = (Vec::new(), 0);
+    for number in 0..KEYS_MAX {
+        let answer = put(
+            &flock,
+            number % 3,
+            &format!("{:05}", number * 7 % 100_000),
+            &value(number),
+        );
+        match answer.status {
+            201 => acknowledged.push(number),
+            // By name, but for those whose time ended on their way.
+            503 | 504 | 507 => refused += 1,
+            status => panic!("{status}: {}", answer.text()),
+        }
+        if answer.status == 507 {
+            break;
+        }
+    }
+    assert!(refused > 0, "all fit on the disk");
+    eventually("health says so", PATIENCE, || {
+        flock.nodes.iter().any(|node| {
+            let health = node.request("GET", "/health", b"");
+            health.status == 503 && health.text().contains("no space left")
+        })
+    });
+    disks.iter().for_each(Tmpfs::empty);
+    all_take_puts(&flock, &[0, 1, 2]);
+    for number in acknowledged {
+        let key = format!("{:05}", number * 7 % 100_000);
+        eventually("an acknowledged value is there", PATIENCE, || {
+            let got = flock.nodes[number % 3].request("GET", &path(&key), b"");
+            got.status == 200 && got.body == value(number)
+        });
+    }
+}
