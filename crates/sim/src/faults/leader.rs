@@ -1,8 +1,9 @@
-//! Whoever leads the transactional keyspace is held for a while, or killed: what it had begun must not count when
+//! Whoever leads the transactional keyspace is held for a while, or killed, or its disk hangs: what it had begun must not count when
 //! it goes on. And a vote is lost, if it can be: the machine that gave it loses its power in the moment in which its
 //! candidate begins to lead.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use dunlin_node::Shard;
 use rand::rngs::StdRng;
@@ -67,6 +68,17 @@ impl Faults {
             self.crash(cluster, number, Crash::Kill, now_ms, "it leads")?;
             let away_ms = self.unseating.random.random_range(20..=3_000);
             self.down_until_ms[number] = Some(now_ms + away_ms);
+            return Ok(());
+        }
+        if self.unseating.random.random_bool(0.25) {
+            let for_ms = self.unseating.random.random_range(2_000..=8_000);
+            let host = &cluster.hosts[number];
+            host.hang.begin(Duration::from_millis(for_ms));
+            let text = format!(
+                "the disk of {}, which leads, hangs for {for_ms} ms",
+                host.name
+            );
+            cluster.shared.note(text);
             return Ok(());
         }
         let for_ms = self.unseating.random.random_range(2_500..=5_000);

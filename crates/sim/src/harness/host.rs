@@ -30,6 +30,7 @@ use tokio::time::sleep;
 
 use super::clock::{SimClock, SimTime};
 use super::front;
+use super::hang::Hang;
 use super::machine::SimMachine;
 use super::pause::Pause;
 use super::transport::SimTransport;
@@ -229,6 +230,8 @@ pub struct Host {
     pub stopped: Cell<bool>,
     /// Holds the process.
     pub pause: Pause,
+    /// Its disk, as far as logs wait for it.
+    pub hang: Hang,
     /// What the run's hosts share.
     pub shared: Rc<Shared>,
 }
@@ -260,6 +263,7 @@ impl Host {
             stop: Notify::new(),
             stopped: Cell::new(false),
             pause: Pause::default(),
+            hang: Hang::default(),
             shared: shared.clone(),
         })
     }
@@ -462,7 +466,9 @@ impl Host {
             machine: Arc::new(SimMachine {
                 boots: self.power_losses.get(),
             }),
-            log_runner: Runner::inline(delays(seed ^ 1 << 16, self.shared.plan.slow_disks)),
+            log_runner: Runner::inline(
+                (self.hang).added_to(delays(seed ^ 1 << 16, self.shared.plan.slow_disks)),
+            ),
             store_runner: Runner::inline(delays(seed ^ 2 << 16, false)),
             seed,
             store_background: false,

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod cluster;
 pub mod directory;
 pub mod front;
+pub mod hang;
 pub mod host;
 pub mod machine;
 pub mod pause;
