@@ -213,12 +213,12 @@ impl AtShard {
     fn await_again(
         &self,
         group: &Group,
-        node: &mut RawNode<GroupStorage>,
+        node: &RawNode<GroupStorage>,
         last: u64,
     ) -> Result<(), String> {
-        let next = group.meta.get().applied + 1;
-        node.advance_apply_to(next - 1);
+        // Those that were applied before are left out then.
         let log = &node.raft.raft_log;
+        let next = log.applied + 1;
         let entries = log.slice(next, last + 1, None, GetEntriesContext::empty(false));
         let entries = entries.map_err(|error| error.to_string())?;
         let bytes = self.unapplied_bytes.get() + bytes_of(&entries);
