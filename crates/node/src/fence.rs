@@ -13,6 +13,13 @@ pub(crate) struct Offset {
     pub error_ms: u64,
 }
 
+impl Offset {
+    /// Whether it is beyond a bound: within what the measurement may be wrong by, nobody is accused.
+    pub fn is_beyond(&self, bound_ms: u64) -> bool {
+        self.ahead_ms.unsigned_abs() > bound_ms.saturating_add(self.error_ms)
+    }
+}
+
 /// What a shard's clock is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Trust {
@@ -44,10 +51,7 @@ pub(crate) fn judge(
     let members = others.len() + 1;
     let majority = members / 2 + 1;
     let told = || others.iter().flatten();
-    // Within what the measurement may be wrong by, nobody is accused.
-    let differs = |offset: &&Offset| {
-        offset.ahead_ms.unsigned_abs() > bound_ms.saturating_add(offset.error_ms)
-    };
+    let differs = |offset: &&Offset| offset.is_beyond(bound_ms);
     let differing = told().filter(differs).count();
     let agreeing = 1 + told().count() - differing;
     if agreeing >= majority {

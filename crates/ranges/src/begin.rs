@@ -13,7 +13,7 @@ use dunlin_versions::Meta;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::births::Births;
+use crate::births::{Births, first_record};
 use crate::descriptor::{Descriptor, FIRST};
 use crate::group::{Group, address_of, applied, keyspace_of, number_of};
 use crate::place::{OwnPlace, least_after, stays};
@@ -103,13 +103,12 @@ impl AtShard {
             }
             let replica = wanted.get(&id).copied();
             let advanced = self.look_after(services, id, replica, &mut births).await;
-            if let Err(why) = advanced {
-                self.busy.borrow_mut().remove(&id);
-                failed = Some(why);
-                break;
-            }
             if !births.ids().contains(&id) {
                 self.busy.borrow_mut().remove(&id);
+            }
+            if let Err(why) = advanced {
+                failed = Some(why);
+                break;
             }
         }
         let ids = births.ids().clone();
@@ -278,19 +277,6 @@ impl AtShard {
         Ok(())
     }
 
-    /// Writes what a replica knows of its range, durably.
-    async fn describe_as(
-        &self,
-        id: u64,
-        meta: &Meta,
-        descriptor: &Descriptor,
-    ) -> Result<(), String> {
-        self.store
-            .set_with(id, meta, &descriptor.encode())
-            .map_err(|error| error.to_string())?;
-        self.flush().await
-    }
-
     /// Has the replica here go on alone, durably, as an operator has decided: with all that it has. It speaks at the next look.
     async fn begin_again(
         &self,
@@ -336,18 +322,12 @@ impl AtShard {
             is_mute: false,
             ..meta
         };
-        self.describe_as(id, &meta, &alone).await
+        self.describe(vec![(id, meta, alone)]).await
     }
 
     /// Begins a group's log anew, durably.
     pub async fn begin(&self, id: u64, position: Position, vote: Vote) -> Result<(), String> {
-        let record = Record {
-            group: id,
-            begin: Some(position),
-            vote: Some(vote),
-            ..Record::default()
-        };
-        self.append(vec![record]).await
+        self.append(vec![first_record(id, position, vote)]).await
     }
 
     /// Has a replica speak, as its store and log are.

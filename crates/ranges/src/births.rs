@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use dunlin_metadata::RangeReplica;
 use dunlin_node::Services;
-use dunlin_raftlog::{Record, Vote};
-use dunlin_versions::{Meta, StoreError};
+use dunlin_raftlog::{Position, Record, Vote};
+use dunlin_versions::Meta;
 
 use crate::descriptor::Descriptor;
 use crate::group::{applied, keyspace_of, number_of};
@@ -58,13 +58,7 @@ impl AtShard {
             self.make(made).await?;
         }
         if !described.is_empty() {
-            let written = self.behind(move |store| {
-                for (id, meta, descriptor) in described {
-                    store.set_with(id, &meta, &descriptor.encode())?;
-                }
-                store.flush()
-            });
-            written.await?;
+            self.describe(described).await?;
         }
         let mut by_keyspace: BTreeMap<u32, BTreeMap<u16, _>> = BTreeMap::new();
         for (id, made) in noted {
@@ -86,10 +80,11 @@ impl AtShard {
 
     /// Makes replicas without rows, durably, in the stead of any that are here.
     pub async fn make(&self, made: Vec<(u64, Meta)>) -> Result<(), String> {
-        let logs: Vec<Record> = made
-            .iter()
-            .map(|(id, meta)| first_record(*id, meta))
-            .collect();
+        let first = |(id, meta): &(u64, Meta)| {
+            let (term, vote) = (meta.term, 0);
+            first_record(*id, applied(meta), Vote { term, vote })
+        };
+        let logs: Vec<Record> = made.iter().map(first).collect();
         let written = self.behind(move |store| {
             for (id, meta) in &made {
                 match store.meta(*id)? {
@@ -97,11 +92,21 @@ impl AtShard {
                     None => store.set(*id, meta)?,
                 }
             }
-            store.flush()?;
-            Ok::<_, StoreError>(())
+            store.flush()
         });
         written.await?;
         self.append(logs).await
+    }
+
+    /// Writes rows and descriptors of replicas, durably.
+    pub async fn describe(&self, described: Vec<(u64, Meta, Descriptor)>) -> Result<(), String> {
+        let written = self.behind(move |store| {
+            for (id, meta, descriptor) in described {
+                store.set_with(id, &meta, &descriptor.encode())?;
+            }
+            store.flush()
+        });
+        written.await
     }
 
     /// Writes records, durably.
@@ -117,15 +122,12 @@ impl AtShard {
     }
 }
 
-/// The record with which the log of a replica begins.
-fn first_record(id: u64, meta: &Meta) -> Record {
+/// The record with which the log of a replica begins, or begins anew.
+pub(crate) fn first_record(id: u64, position: Position, vote: Vote) -> Record {
     Record {
         group: id,
-        begin: Some(applied(meta)),
-        vote: Some(Vote {
-            term: meta.term,
-            vote: 0,
-        }),
+        begin: Some(position),
+        vote: Some(vote),
         ..Record::default()
     }
 }

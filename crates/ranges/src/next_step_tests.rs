@@ -36,8 +36,11 @@ const LOST: Progress = Progress {
 };
 const AWAY: Progress = Progress {
     is_lost: false,
-    has_wrong_clock: false,
     ..LOST
+};
+const WRONG: Progress = Progress {
+    has_wrong_clock: true,
+    ..WELL
 };
 const BEHIND: Progress = Progress {
     matched: 700,
@@ -142,6 +145,7 @@ fn a_lost_replica_is_replaced_at_its_place() {
     let leads = || joint().with(1, WELL);
     assert_eq!(leads().step_of(2), Repair::Transfer(1));
     assert_eq!(leads().with(1, AWAY).step_of(2), Repair::Transfer(4));
+    assert_eq!(leads().with(1, WRONG).step_of(2), Repair::Transfer(4));
     let none = || leads().with(1, AWAY).with(3, AWAY).with(4, BEHIND);
     assert_eq!(none().step_of(2), Repair::Wait(Wait::Leader));
     assert_eq!(joint().changed(Change::Leave).step(), Repair::Nothing);

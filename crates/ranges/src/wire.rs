@@ -23,7 +23,6 @@ pub(crate) const PROBE: u8 = 5;
 pub(crate) const PREPARE: u8 = 6;
 /// What a shard holds of a range.
 pub(crate) const SURVEY: u8 = 7;
-
 /// A request to a range's leader, which another shard passes on.
 pub(crate) const RELAY: u8 = 8;
 

@@ -42,12 +42,12 @@ impl Store {
 
     /// Whether a noted run has deletes that may go.
     pub fn is_worn(&self) -> bool {
-        let keep_from_ms = self.kept_from_ms();
+        let keep_from_ms = (self.keep_from_ms.lock()).unwrap_or_else(PoisonError::into_inner);
         let worn = self.worn.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut runs = worn
-            .iter()
-            .flat_map(|(place, runs)| runs.iter().map(move |run| (place, run)));
-        runs.any(|(place, run)| keep_from_ms.get(place) >= Some(&run.try_at_ms))
+        worn.iter().any(|(place, runs)| {
+            let kept_from_ms = keep_from_ms.get(place);
+            runs.iter().any(|run| run.is_due(kept_from_ms))
+        })
     }
 
     /// Removes deletes of noted runs that nobody reads below, and compacts what held them; returns how many rows went.
@@ -84,8 +84,9 @@ impl Store {
         worn.retain(|place, runs| keep_from_ms.contains_key(place) && !runs.is_empty());
         let mut due = Vec::new();
         for (place, runs) in worn.iter_mut() {
-            let is_due = |run: &Run| keep_from_ms.get(place) >= Some(&run.try_at_ms);
-            let (now, later): (Vec<Run>, Vec<Run>) = runs.drain(..).partition(is_due);
+            let kept_from_ms = keep_from_ms.get(place);
+            let (now, later): (Vec<Run>, Vec<Run>) =
+                runs.drain(..).partition(|run| run.is_due(kept_from_ms));
             due.extend(now.into_iter().map(|run| (*place, run)));
             *runs = later;
         }

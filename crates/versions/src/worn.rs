@@ -24,6 +24,13 @@ pub(crate) struct Run {
     pub try_at_ms: u64,
 }
 
+impl Run {
+    /// Whether deletes of it may go, where versions are kept from here on, in milliseconds.
+    pub fn is_due(&self, kept_from_ms: Option<&u64>) -> bool {
+        kept_from_ms >= Some(&self.try_at_ms)
+    }
+}
+
 /// Adds a run to those of a place: it becomes one with those that it overlaps.
 pub(crate) fn add(runs: &mut Vec<Run>, mut run: Run) {
     let overlaps = |other: &Run| other.from <= run.to && run.from <= other.to;

@@ -194,6 +194,16 @@ impl Flock {
         None
     }
 
+    /// The same, once there is one.
+    pub fn until_led(&self, keyspace: &str) -> usize {
+        let mut found = None;
+        eventually("the keyspace has a leader", START, || {
+            found = self.leader(keyspace);
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
     fn running(&mut self) -> Vec<usize> {
         (0..self.nodes.len())
             .filter(|index| self.nodes[*index].is_running())

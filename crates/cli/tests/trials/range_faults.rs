@@ -1,5 +1,6 @@
 //! Faults of one machine of three: ranges go on at the others, and here again when it is over.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -11,6 +12,8 @@ use crate::harness::preload::{Clocks, Hangs};
 use crate::harness::tmpfs::Tmpfs;
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_millis(20);
 const DISK_MIB: u32 = 330;
 const VALUE_BYTES: usize = 30_000;
 /// More keys than fit on the disk.
@@ -31,33 +34,22 @@ fn create(flock: &Flock) {
     assert_eq!(made.status, 201, "{}", made.text());
 }
 
-fn leader(flock: &Flock, keyspace: &str) -> usize {
-    let mut found = None;
-    eventually("the keyspace has a leader", PATIENCE, || {
-        found = flock.leader(keyspace);
-        found.is_some()
-    });
-    found.unwrap()
-}
-
 /// Puts to both ranges are taken through these nodes.
 fn all_take_puts(flock: &Flock, nodes: &[usize]) {
     for node in nodes {
         for key in ["1", "9"] {
-            let mut last = String::new();
             let deadline = Instant::now() + PATIENCE;
-            while last != "201" {
-                let late = Instant::now() > deadline;
-                assert!(
-                    !late,
-                    "key {key} through {}: {last}",
-                    flock.nodes[*node].name
-                );
+            loop {
                 let answer = put(flock, *node, key, b"v");
-                last = match answer.status {
-                    201 => "201".to_owned(),
-                    status => format!("{status} {}", answer.text()),
-                };
+                if answer.status == 201 {
+                    break;
+                }
+                let (name, text) = (&flock.nodes[*node].name, answer.text());
+                assert!(
+                    Instant::now() < deadline,
+                    "key {key} through {name}: {text}"
+                );
+                thread::sleep(PAUSE);
             }
         }
     }
@@ -73,7 +65,7 @@ fn a_leader_whose_disk_hangs_is_replaced() {
     let hangs = Hangs::prepare(&mut flock, "/ranges/log/");
     flock.up_all();
     create(&flock);
-    let hung = leader(&flock, "_oracle");
+    let hung = flock.until_led("_oracle");
     all_take_puts(&flock, &[0, 1, 2]);
     hangs.begin(hung);
     all_take_puts(&flock, &others(hung));
@@ -99,7 +91,7 @@ fn a_leader_of_the_oracle_with_a_wrong_clock_is_replaced() {
         let clocks = Clocks::prepare(&mut flock);
         flock.up_all();
         create(&flock);
-        let wrong = leader(&flock, "_oracle");
+        let wrong = flock.until_led("_oracle");
         all_take_puts(&flock, &[0, 1, 2]);
         clocks.set(wrong, ahead_s);
         eventually("another node leads the oracle", PATIENCE, || {
@@ -135,14 +127,11 @@ fn ranges_go_on_by_themselves_after_all_disks_were_full() {
         let words = (0..VALUE_BYTES / 8).flat_map(|_| random.next().to_le_bytes());
         words.collect::<Vec<u8>>()
     };
+    // In both ranges.
+    let key = |number: usize| format!("{:05}", number * 7 % 100_000);
     let (mut acknowledged, mut refused) = (Vec::new(), 0);
     for number in 0..KEYS_MAX {
-        let answer = put(
-            &flock,
-            number % 3,
-            &format!("{:05}", number * 7 % 100_000),
-            &value(number),
-        );
+        let answer = put(&flock, number % 3, &key(number), &value(number));
         match answer.status {
             201 => acknowledged.push(number),
             // By name, but for those whose time ended on their way.
@@ -163,7 +152,7 @@ fn ranges_go_on_by_themselves_after_all_disks_were_full() {
     disks.iter().for_each(Tmpfs::empty);
     all_take_puts(&flock, &[0, 1, 2]);
     for number in acknowledged {
-        let key = format!("{:05}", number * 7 % 100_000);
+        let key = key(number);
         eventually("an acknowledged value is there", PATIENCE, || {
             let got = flock.nodes[number % 3].request("GET", &path(&key), b"");
             got.status == 200 && got.body == value(number)

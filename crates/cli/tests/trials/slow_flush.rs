@@ -25,15 +25,6 @@ fn path(number: usize) -> String {
     format!("/v1/keyspaces/a/keys/f{number:06}")
 }
 
-fn until_led(flock: &Flock, keyspace: &str) -> usize {
-    let mut found = None;
-    eventually("the keyspace has a leader", Duration::from_secs(40), || {
-        found = flock.leader(keyspace);
-        found.is_some()
-    });
-    found.unwrap()
-}
-
 #[test]
 fn hanging_flushes_of_ranges_do_not_stop_a_node() {
     let mut flock = Flock::prepare(&["--shards=1"]);
@@ -42,7 +33,7 @@ fn hanging_flushes_of_ranges_do_not_stop_a_node() {
     let body = json!({"name": "a", "mode": "transactional"}).to_string();
     let made = flock.nodes[0].request("POST", "/v1/keyspaces", body.as_bytes());
     assert_eq!(made.status, 201, "{}", made.text());
-    let (leads, oracle) = (until_led(&flock, "a"), until_led(&flock, "_oracle"));
+    let (leads, oracle) = (flock.until_led("a"), flock.until_led("_oracle"));
     let slow = (0..3).find(|node| ![leads, oracle].contains(node)).unwrap();
     for key in 0..KEYS {
         let put = flock.nodes[0].put(&format!("q{key}"), b"v", "&ack=3");

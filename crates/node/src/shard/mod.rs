@@ -159,7 +159,7 @@ pub struct Shard {
     pins: Pins,
     /// The streams and views that capabilities serve.
     feeds: RefCell<Option<TellFeeds>>,
-    /// Tells of the replicas of ranges that a capability keeps.
+    /// The replicas of ranges that a capability keeps.
     ranges: RefCell<Option<Rc<dyn Transactional>>>,
     /// Who else than clients is read for, and who waits for it.
     read_turns: Rc<ReadTurns>,

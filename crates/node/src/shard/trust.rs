@@ -123,8 +123,7 @@ impl Shard {
         let bound_ms = self.clock.bound_ms();
         let offsets = self.comparison.offsets.borrow();
         let offset = offsets.get(&node).copied().flatten();
-        self.trust() == Trust::Trusted
-            && offset.is_some_and(|offset| offset.ahead_ms.unsigned_abs() > bound_ms)
+        self.trust() == Trust::Trusted && offset.is_some_and(|offset| offset.is_beyond(bound_ms))
     }
 
     /// What is wrong with the clock, if anything is known to be.

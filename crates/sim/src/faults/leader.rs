@@ -1,6 +1,6 @@
-//! Whoever leads the transactional keyspace is held for a while, or killed, or its disk hangs: what it had begun must not count when
-//! it goes on. And a vote is lost, if it can be: the machine that gave it loses its power in the moment in which its
-//! candidate begins to lead.
+//! Whoever leads the transactional keyspace is held for a while, or killed, or its disk hangs: what it had begun must
+//! not count when it goes on. And a vote is lost, if it can be: the machine that gave it loses its power in the moment
+//! in which its candidate begins to lead.
 
 use std::rc::Rc;
 use std::time::Duration;
