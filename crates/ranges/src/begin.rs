@@ -88,6 +88,13 @@ impl Wanted<'_> {
 }
 
 impl AtShard {
+    /// The greatest timestamp that entries here had, leases among them.
+    pub fn greatest(&self) -> Version {
+        let groups = self.groups.borrow();
+        let known = groups.values().map(|group| group.meta.get().greatest);
+        known.max().unwrap_or_default()
+    }
+
     /// Takes each replica one step further.
     pub async fn advance_all(
         self: &Rc<Self>,

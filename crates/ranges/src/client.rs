@@ -14,7 +14,7 @@ use dunlin_node::{Failure, Services};
 use dunlin_proto::api::RangeStatus;
 use dunlin_proto::{Item, ShardAddress, WriteRequest};
 use dunlin_rpc::CallError;
-use dunlin_txn::{Answer, Command, ORIGIN, Request, Row, Unheard, Update, World, Write};
+use dunlin_txn::{Answer, Command, ORIGIN, Request, Row, Unheard, Update, Wall, World, Write};
 use hyper::StatusCode;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -452,6 +452,11 @@ pub(crate) fn ends_others(request: &Request) -> bool {
 }
 
 impl World for Client {
+    fn wall(&self) -> Wall {
+        let services = self.services.upgrade();
+        services.map_or(Wall::UNKNOWN, |services| stamps::wall(&services))
+    }
+
     async fn ask(&self, range: u64, request: Request) -> Result<Answer, Unheard> {
         match self.ask_leader(range, &request, || true).await {
             Ok(answer) => {
@@ -536,9 +541,7 @@ impl Transactional for Client {
         };
         let part = services.find::<Part>();
         let counts = part.map_or_else(TxnCounts::default, |part| TxnCounts {
-            ahead_ms: part
-                .stamps
-                .last()
+            ahead_ms: stamps::greatest(&part)
                 .millis()
                 .saturating_sub(services.now_ms()),
             ..part.counts()

@@ -40,6 +40,7 @@ use crate::outcome::failure;
 use crate::plug::limits;
 use crate::positions::{Positions, keys_at, positions, set_at};
 use crate::read_set::ReadSet;
+use crate::stamps::is_ahead;
 use crate::step::{SCANNED_MAX, StepReply};
 
 /// Requests of a client without an answer.
@@ -315,7 +316,7 @@ impl Session {
 
     async fn read(
         &self,
-        services: &Services,
+        services: &Rc<Services>,
         (client, budget): (&Client, &Budget),
         (at, lock, keys): (Option<Version>, bool, Vec<Place>),
     ) -> Result<DirectResponse, Rejected> {
@@ -333,7 +334,7 @@ impl Session {
             return self.read_locked(clients, at, &keyspaces, &keys).await;
         }
         let at = match at {
-            Some(at) => check_at(services, at)?,
+            Some(at) => check_at(services, at).await?,
             None => self.timestamp(client).await?,
         };
         let ranges = positions(&keyspaces, &keys)?;
@@ -392,7 +393,7 @@ impl Session {
 
     async fn page(
         &self,
-        services: &Services,
+        services: &Rc<Services>,
         client: &Client,
         at: Option<Version>,
         span: DirectSpan,
@@ -405,7 +406,7 @@ impl Session {
         }
         let keyspace = self.keyspace(services, &span.keyspace, Role::Read)?;
         let at = match at {
-            Some(at) => check_at(services, at)?,
+            Some(at) => check_at(services, at).await?,
             None => self.timestamp(client).await?,
         };
         let bounds = (span.start, span.end);
@@ -430,7 +431,7 @@ impl Session {
         let keys = reads.len() + scans.len() + writes.len();
         let writes = writes_of(writes)?;
         admit(services, keys, writes.iter().map(Write::size).sum())?;
-        let name = name_of(services, id)?;
+        let name = name_of(services, id).await?;
         let written = writes.iter().map(|write| &*write.place.keyspace);
         let read = reads.iter().map(|(key, _)| &*key.keyspace);
         let read = read.chain(scans.iter().map(|span| &*span.keyspace));
@@ -442,7 +443,7 @@ impl Session {
         let reads = read_set(reads, scans)?;
         let (since, first) = match at {
             Some(at) => {
-                let at = check_at(services, at)?;
+                let at = check_at(services, at).await?;
                 let given = self.given.borrow_mut().remove(&at);
                 let is_given = given.is_some();
                 client.hold(given.flatten());
@@ -484,7 +485,7 @@ impl Session {
         first: DirectKey,
     ) -> Result<DirectResponse, Rejected> {
         self.keyspace(services, &first.keyspace, Role::Write)?;
-        let name = name_of(services, id)?;
+        let name = name_of(services, id).await?;
         let found = find_name(client, &name, &place(first)?, true).await;
         Ok(of_reply(
             found.unwrap_or_else(|failure| of_failure(&failure)),
@@ -618,9 +619,9 @@ fn admit(services: &Services, keys: usize, written: usize) -> Result<(), Rejecte
 }
 
 /// Refuses a timestamp that is far ahead, which would take all others with it, or of which nothing is known any more.
-fn check_at(services: &Services, at: Version) -> Result<Version, Rejected> {
+async fn check_at(services: &Rc<Services>, at: Version) -> Result<Version, Rejected> {
     let now_ms = services.now_ms();
-    if at.millis() > now_ms.saturating_add(services.clock_bound_ms()) {
+    if is_ahead(services, at.millis(), services.clock_bound_ms()).await {
         return Err(Rejected::bad(format!(
             "the timestamp {at} is ahead of this node's clock by more than the clock bound: leave it out, and one is given"
         )));
@@ -635,8 +636,8 @@ fn check_at(services: &Services, at: Version) -> Result<Version, Rejected> {
 }
 
 /// A name as ranges keep it.
-fn name_of(services: &Services, id: DirectId) -> Result<Id, Rejected> {
-    check_id(services, id.ms)?;
+async fn name_of(services: &Rc<Services>, id: DirectId) -> Result<Id, Rejected> {
+    check_id(services, id.ms).await?;
     Ok(Id {
         ms: id.ms,
         name: format!("direct-{:x}-{:032x}", id.ms, id.number).into(),

@@ -20,6 +20,7 @@ use crate::one_range::Window;
 use crate::one_shot;
 use crate::outcome::Done;
 use crate::plug::limits;
+use crate::stamps::is_ahead;
 
 /// Values of so many bytes go out at once.
 const WHOLE_BYTES: usize = 64 << 10;
@@ -57,7 +58,7 @@ async fn carry_out(
     window: Window,
 ) -> Result<Answer, Rejected> {
     if let Some(id) = &body.id {
-        check_id(services, id.ms)?;
+        check_id(services, id.ms).await?;
     }
     let done = one_shot::run(services, keyspaces, body, window).await;
     match done.map_err(|failure| unknown_or(failure, body))? {
@@ -127,10 +128,11 @@ fn committed(
 ///
 /// # Errors
 /// 400 for such a one.
-pub(crate) fn check_id(services: &Services, id_ms: u64) -> Result<(), Rejected> {
+pub(crate) async fn check_id(services: &Rc<Services>, id_ms: u64) -> Result<(), Rejected> {
     let now_ms = services.now_ms();
     let good_ms = limits(services).retention_ms() / 2;
-    if id_ms.saturating_add(good_ms) < now_ms || id_ms > now_ms + AHEAD_MS_MAX {
+    let is_old = id_ms.saturating_add(good_ms) < now_ms;
+    if is_old || is_ahead(services, id_ms, AHEAD_MS_MAX).await {
         return Err(Rejected::bad(format!(
             "the id begins with {id_ms} and it is {now_ms} now, in milliseconds since 1970: an id is good for {} s, half of txn retention",
             good_ms / 1_000

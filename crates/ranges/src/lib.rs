@@ -28,6 +28,7 @@
 //! | `snapshot` | a whole range to a replica that is too far behind |
 //! | `serve` | a request at the leader; the steps are in `dunlin_txn` |
 //! | `stamps` | timestamps of the oracle, for all who wait at a shard |
+//! | `steady` | a clock that does not leap ahead: versions and ids are kept for a time by it |
 //! | `tend` | what leaders do unasked |
 //! | `limits` | bounds of transactions, as a node is told them |
 //! | `http` | `/v1/txn`: a transaction in one request |
@@ -94,6 +95,7 @@ mod snapshot;
 mod stamps;
 mod start;
 mod status;
+mod steady;
 mod step;
 mod sum;
 mod survey;

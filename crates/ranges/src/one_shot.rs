@@ -11,6 +11,7 @@ use dunlin_node::{Failure, Services};
 use dunlin_proto::Condition;
 use dunlin_txn::{
     Answer, Blocker, Check, Id, Outcome, Refusal, Share, Way, World, commit, finalize_all, holds,
+    timely,
 };
 use futures_util::StreamExt;
 use futures_util::future::join;
@@ -218,17 +219,21 @@ async fn attempt(
     window: Window,
     turn: Option<Turn>,
 ) -> Result<(Version, BTreeMap<Place, Found>), Failure> {
-    let (at, known) = match turn {
-        Some((lock, known)) => {
-            let at = lock.at;
-            client.hold(Some(lock));
-            (Ok(at), known)
+    let wall = client.wall();
+    if let Some((lock, known)) = turn {
+        let at = lock.at;
+        if wall.is_late(at, window.deadline) {
+            return Err(Failure::TooLate);
         }
-        None => (client.timestamp(window.floor).await, BTreeMap::new()),
-    };
+        if wall.wait_ms(at, window.floor) == 0 {
+            client.hold(Some(lock));
+            return Ok((at, known));
+        }
+    }
+    let at = timely(client, (window.floor, window.floor), window.deadline).await;
     match at {
-        Ok(at) if at > window.deadline => Err(Failure::TooLate),
-        Ok(at) => Ok((at, known)),
+        Ok(at) => Ok((at, BTreeMap::new())),
+        Err(Answer::TooLate(_)) => Err(Failure::TooLate),
         Err(instead) => Err(failure(name, instead)),
     }
 }

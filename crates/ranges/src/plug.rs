@@ -27,7 +27,8 @@ use crate::open::Open;
 use crate::outcome::count_outcome;
 use crate::prepare::{ReplicaReply, ReplicaRequest};
 use crate::ranges::AtShard;
-use crate::stamps::Stamps;
+use crate::stamps::{Stamps, greatest};
+use crate::steady::Steady;
 use crate::survey::Holding;
 use crate::wire::{self, ASK, MESSAGES, NUMBER, PREPARE, PROBE, RELAY, SNAPSHOT, STEP, SURVEY};
 use crate::{
@@ -105,6 +106,8 @@ pub(crate) struct Part {
     pub open: Open,
     /// The first call of `elapsed_ms`.
     since: OnceCell<Instant>,
+    /// A clock that does not leap ahead.
+    steady: Cell<Steady>,
     /// Held by each request of another shard until its answer.
     calls: Rc<()>,
     /// What became of transactions.
@@ -148,6 +151,14 @@ impl Part {
     pub fn elapsed_ms(&self) -> u64 {
         let since = self.since.get_or_init(Instant::now);
         since.elapsed().as_millis() as u64
+    }
+
+    /// The clock of a node, but that it does not leap ahead; milliseconds since 1970.
+    pub fn steady_ms(&self, services: &Services) -> u64 {
+        let mut steady = self.steady.get();
+        let now_ms = steady.read(services.now_ms(), self.elapsed_ms());
+        self.steady.set(steady);
+        now_ms
     }
 
     /// What nobody guesses who is not told.
@@ -212,19 +223,29 @@ impl Plugged for Part {
     }
 
     fn figures(&self, services: &Services) -> Vec<Figure> {
-        let own = self.at_shard.borrow();
-        let stalled = own.iter().map(|own| Figure {
-            name: "dunlin_range_log_stall_seconds".to_owned(),
-            help: "Seconds for which the log of ranges has synced nothing, though something waits"
-                .to_owned(),
+        let Some(own) = self.at_shard.borrow().clone() else {
+            return Vec::new();
+        };
+        let shard = services.label_of(services.shard().address());
+        let gauge = |name: &str, help: &str, value| Figure {
+            name: name.to_owned(),
+            help: help.to_owned(),
             is_counter: false,
-            labels: vec![(
-                "shard".to_owned(),
-                services.label_of(services.shard().address()),
-            )],
-            value: own.health.stalled_s(),
-        });
-        stalled.collect()
+            labels: vec![("shard".to_owned(), shard.clone())],
+            value,
+        };
+        vec![
+            gauge(
+                "dunlin_range_log_stall_seconds",
+                "Seconds for which the log of ranges has synced nothing, though something waits",
+                own.health.stalled_s(),
+            ),
+            gauge(
+                "dunlin_timestamp_ahead_seconds",
+                "Seconds by which the newest timestamp that is known here is ahead of the clock",
+                greatest(self).millis().saturating_sub(services.now_ms()) as f64 / 1e3,
+            ),
+        ]
     }
 
     fn run(&self, services: &Rc<Services>) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use dunlin_entry::Version;
 use dunlin_node::Services;
 use dunlin_node::plug::ORACLE_KEYSPACE;
-use dunlin_txn::{Answer, Request, Unheard, World};
+use dunlin_txn::{Answer, Request, Unheard, Wall, World};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -110,6 +110,31 @@ async fn give(services: &Rc<Services>, count: u32, above: Version) -> Result<Ver
         Ok(Answer::Failed(why)) | Err(Unheard::Not(why)) => Err(none(&why)),
         Ok(_) | Err(Unheard::Maybe) => Err(none("the node that gives them did not answer")),
     }
+}
+
+/// This node's clock, with which times of clients are compared.
+pub(crate) fn wall(services: &Services) -> Wall {
+    Wall {
+        now_ms: services.now_ms(),
+        bound_ms: services.clock_bound_ms(),
+    }
+}
+
+/// The greatest timestamp that is known here.
+pub(crate) fn greatest(part: &Part) -> Version {
+    let own = part.at_shard.borrow();
+    let greatest = own.as_ref().map(|own| own.greatest());
+    part.stamps.last().max(greatest.unwrap_or_default())
+}
+
+/// Whether a time is so much later than the clock, and than all timestamps.
+pub(crate) async fn is_ahead(services: &Rc<Services>, ms: u64, by_ms: u64) -> bool {
+    if ms <= services.now_ms().saturating_add(by_ms) {
+        return false;
+    }
+    // Timestamps may be ahead of the clock.
+    let newest = timestamp(services, Version(0)).await.unwrap_or_default();
+    ms > newest.millis().saturating_add(by_ms)
 }
 
 fn none(why: &str) -> Answer {

@@ -29,6 +29,8 @@ impl AtShard {
             };
             if let Some(part) = services.find::<Part>() {
                 part.open.expire(&part.limits);
+                // Read often, to notice that the clock leaps.
+                part.steady_ms(&services);
             }
             let groups: Vec<Rc<Group>> = self.groups.borrow().values().cloned().collect();
             for group in groups {
@@ -78,17 +80,22 @@ impl Here {
     async fn raise(&self, services: &Rc<Services>) {
         let applied = self.group.meta.get().applied;
         let retention_ms = limits(services).retention_ms();
-        let to = services.now_ms().saturating_sub(retention_ms);
+        let Some(part) = services.find::<Part>() else {
+            return;
+        };
+        let steady_ms = part.steady_ms(services);
+        let to = steady_ms.saturating_sub(retention_ms);
         let watermark = self.group.state.borrow().watermark();
         let is_due = watermark.millis() + retention_ms / BEHIND_PART < to;
         if !is_due || applied <= self.group.tending.raised_at.get() {
             return;
         }
-        // By the oracle's time, for this node's clock may be wrong.
+        // Not above the oracle's time: this node's clock may be wrong. Nor above the steady clock: all clocks may be.
         let Ok(now) = crate::stamps::timestamp(services, Version(0)).await else {
             return;
         };
-        let to = Version::new(now.millis().saturating_sub(retention_ms), 0);
+        let now_ms = now.millis().min(steady_ms);
+        let to = Version::new(now_ms.saturating_sub(retention_ms), 0);
         if to > watermark && self.propose(Command::Watermark { to }).await.is_ok() {
             self.group
                 .tending

@@ -10,6 +10,7 @@
 //! | `cache` | up to which timestamps keys were read or written |
 //! | `queue` | whose turn it is to use a hot key: advice, on which nothing relies |
 //! | `lock` | waiting for one's turn, at the leader |
+//! | `late` | deadlines and floors of clients beside timestamps |
 //! | `leader` | what a leader refuses before it proposes: writes below what was read |
 //! | `request` | what a range's leader is asked, and what it answers |
 //! | `serve` | a request at the leader |
@@ -28,6 +29,7 @@ mod cache;
 mod command;
 mod commit;
 mod intent;
+mod late;
 mod leader;
 mod lock;
 mod oracle;
@@ -45,13 +47,14 @@ pub use cache::Cache;
 pub use command::{Check, Command, Id, Malformed, Refusal, Write, bytes as get_bytes, put_bytes};
 pub use commit::{Outcome, Share, Way, close, commit, finalize_all, refused, reserve};
 pub use intent::Intent;
+pub use late::Wall;
 pub use leader::Leader;
 pub use oracle::{Full, Oracle};
 pub use queue::Locks;
 pub use record::{IdRecord, NameOutcome, Record};
 pub use refresh::{Reads, commit_later, refresh};
 pub use request::{Answer, Blocker, Request, Row, Span, Update};
-pub use serve::{Newest, Replica, Unheard, World, serve};
+pub use serve::{Newest, Replica, Unheard, World, serve, timely};
 pub use state::{Judged, ORIGIN, Rows, State, Verdict, holds};
 pub use sum::sum;
 pub use tend::tend;

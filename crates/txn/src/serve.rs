@@ -4,6 +4,7 @@ use bytes::Bytes;
 use dunlin_entry::Version;
 
 use crate::command::{Command, Id};
+use crate::late::Wall;
 use crate::leader::Leader;
 use crate::record::IdRecord;
 use crate::request::{Answer, Blocker, Request, Row, Span};
@@ -45,6 +46,9 @@ pub trait World {
 
     /// Milliseconds that are left for the request which is carried out, and for all that it asks for.
     fn left_ms(&self) -> u64;
+
+    /// The clock with which times of clients are compared.
+    fn wall(&self) -> Wall;
 
     /// How long a leader leaves intents to the transaction that wrote them, in milliseconds.
     fn intent_ms(&self) -> u64 {
@@ -129,6 +133,29 @@ pub trait Replica {
         end: Option<Bytes>,
         limit: u32,
     ) -> Result<(Vec<Row>, Option<Bytes>), Answer>;
+}
+
+/// A timestamp above a version, for a write with a floor and a deadline.
+///
+/// # Errors
+/// `TooLate` where there can be none, or the answer to give instead.
+pub async fn timely<W: World>(
+    world: &W,
+    (above, floor): (Version, Version),
+    deadline: Version,
+) -> Result<Version, Answer> {
+    loop {
+        let at = world.timestamp(above).await?;
+        let wall = world.wall();
+        if wall.is_late(at, deadline) {
+            return Err(Answer::TooLate(at));
+        }
+        match wall.wait_ms(at, floor) {
+            0 => return Ok(at),
+            _ if world.left_ms() == 0 => return Err(Answer::Busy),
+            ms => world.pause(ms.min(world.left_ms())).await,
+        }
+    }
 }
 
 /// Answers a request. What concerns no keys is not for here.
@@ -341,10 +368,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
             if self.world.left_ms() == 0 {
                 break;
             }
-            let at = self.world.timestamp(floor).await?;
-            if at > deadline {
-                return Ok(Answer::TooLate(at));
-            }
+            let at = timely(self.world, (floor, floor), deadline).await?;
             match self.replica.propose(command(at)).await? {
                 Verdict::ConditionFailed(version) => return Ok(Answer::ConditionFailed(version)),
                 Verdict::Aborted => return Ok(Answer::Aborted),

@@ -15,7 +15,7 @@ use crate::command::{Check, Command, Write};
 use crate::commit::{Outcome, outcome};
 use crate::leader::{Expected, Leader};
 use crate::request::{Answer, Blocker, Update};
-use crate::serve::{Here, Newest, Replica, Waits, World, final_answer};
+use crate::serve::{Here, Newest, Replica, Waits, World, final_answer, timely};
 use crate::state::{ORIGIN, State, Verdict, holds};
 use crate::sum::sum;
 
@@ -188,10 +188,7 @@ impl<W: World, R: Replica> Here<'_, W, R> {
         let (mut above, mut waits) = (update.floor, Waits::new());
         let (mut has_loaded, mut last) = (false, None);
         while self.world.left_ms() > 0 {
-            let at = self.world.timestamp(above).await?;
-            if at > update.deadline {
-                return Ok(Answer::TooLate(at));
-            }
+            let at = timely(self.world, (above, update.floor), update.deadline).await?;
             let newest = |key: &Bytes| self.replica.newest(key);
             let mut evaluated = None;
             let make = |state: &State, leader: &Leader| {

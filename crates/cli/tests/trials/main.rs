@@ -24,6 +24,7 @@ mod http;
 mod links;
 mod moves;
 mod peers;
+mod range_clocks;
 mod range_faults;
 mod range_recover;
 mod range_targets;

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use dunlin_entry::Version;
 use dunlin_history::{Outcome as End, Step, Transaction};
 use dunlin_txn::{
-    Answer, Check, Id, NameOutcome, Outcome, Refusal, Request, Share, Unheard, Way, World, Write,
-    close, commit,
+    Answer, Check, Id, NameOutcome, Outcome, Refusal, Request, Share, Unheard, Wall, Way, World,
+    Write, close, commit,
 };
 use futures_util::future::join;
 use tokio::time::{sleep, timeout};
@@ -294,6 +294,9 @@ async fn commit_blindly(
         }
         fn left_ms(&self) -> u64 {
             self.0.left_ms()
+        }
+        fn wall(&self) -> Wall {
+            self.0.wall()
         }
         fn intent_ms(&self) -> u64 {
             self.0.intent_ms()

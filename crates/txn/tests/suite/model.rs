@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dunlin_entry::Version;
 use dunlin_history::Transaction;
-use dunlin_txn::{Answer, Command, Oracle, Request, Unheard, World, serve};
+use dunlin_txn::{Answer, Command, Oracle, Request, Unheard, Wall, World, serve};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio::sync::oneshot;
@@ -214,6 +214,10 @@ fn purged(request: &Request) -> Result<Answer, Unheard> {
 }
 
 impl World for Net {
+    fn wall(&self) -> Wall {
+        Wall::UNKNOWN
+    }
+
     async fn ask(&self, range: u64, request: Request) -> Result<Answer, Unheard> {
         let model = &self.model;
         // A write of one key that comes twice is two writes, for it has no name.

@@ -126,7 +126,7 @@ const COUNTS: [(&str, &str, ReadTxns); 2] = [
     ),
 ];
 
-const GAUGES: [(&str, &str, ReadTxns); 3] = [
+const GAUGES: [(&str, &str, ReadTxns); 2] = [
     (
         "dunlin_txn_waiting",
         "Transactions that wait for the lock of a key, at its leader",
@@ -136,11 +136,6 @@ const GAUGES: [(&str, &str, ReadTxns); 3] = [
         "dunlin_txn_open",
         "Transactions over several requests that are open",
         |txns| txns.open,
-    ),
-    (
-        "dunlin_timestamp_ahead_milliseconds",
-        "By how much the newest timestamp given here is ahead of the clock",
-        |txns| txns.ahead_ms,
     ),
 ];
 
