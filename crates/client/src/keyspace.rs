@@ -18,6 +18,9 @@ use crate::scan::{Range, Scan};
 /// The response header that carries a value's version.
 const VERSION_HEADER: &str = "dunlin-version";
 
+/// The response header that says when a value is gone.
+const EXPIRES_HEADER: &str = "dunlin-expires";
+
 /// Longer keys are parameters: encoded they take up to three times as much.
 const PATH_KEY_BYTES_MAX: usize = 16 << 10;
 
@@ -28,6 +31,8 @@ pub struct Value {
     pub bytes: Bytes,
     /// Opaque stamp, to be given back in [`crate::Condition::Version`].
     pub version: String,
+    /// When it is gone, in milliseconds since 1970; `None` where it stays.
+    pub expires_at_ms: Option<u64>,
 }
 
 /// What a request stored in bulk.
@@ -74,7 +79,10 @@ impl Keyspace {
         match reply.head.status() {
             StatusCode::OK => {
                 let version = version_of(&reply)?;
+                let expires = reply.head.headers().get(EXPIRES_HEADER);
+                let expires = expires.and_then(|value| value.to_str().ok());
                 Ok(Some(Value {
+                    expires_at_ms: expires.and_then(|text| text.parse().ok()),
                     bytes: reply.body,
                     version,
                 }))

@@ -70,7 +70,7 @@ pub use dunlin_proto::api::{
     RecoveryStatus, SkippedDocument, StreamStatus, TriedDocument, TriedRow, VerifyPhase, View,
     ViewAtShard, ViewDifference, ViewStatus, ViewVerified,
 };
-pub use dunlin_proto::pairs::{PairError, Pairs, PairsBody};
+pub use dunlin_proto::pairs::{Pair, PairError, Pairs, PairsBody};
 pub use dunlin_proto::partition_of;
 pub use dunlin_tls::{ClientFiles, ClientTls, IdentityFiles, TlsError};
 pub use error::ClientError;
@@ -78,7 +78,7 @@ pub use keyspace::{Keyspace, Stored, Value};
 pub use lines::Reports;
 pub use links::{AlterLink, LinkVerification, VerifyLink};
 pub use members::{Change, ChangeMembers, Members, MoveState, RangeTarget};
-pub use options::{Condition, Quorum, WriteOptions};
+pub use options::{Condition, Expires, Quorum, WriteOptions};
 pub use pair_scan::PairScan;
 pub use recovery::{LeftReplica, RangeBeginning, RangeRecovered, RangeRemains, RecoverRange};
 pub use scan::{Entry, Range, Scan};

@@ -43,13 +43,22 @@ pub enum Condition {
     Absent,
 }
 
+/// When a value is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expires {
+    /// So many seconds after the put, by the server's clock.
+    InS(u64),
+    /// At this time, in milliseconds since 1970.
+    AtMs(u64),
+}
+
 /// Options of a put or a delete.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Acknowledgements wanted.
     pub quorum: Quorum,
-    /// Seconds after which the value is gone (puts only).
-    pub expires_in_s: Option<u64>,
+    /// When the value is gone (puts only); `None` where it stays.
+    pub expires: Option<Expires>,
     /// Condition on the key's present state.
     pub condition: Condition,
 }
@@ -57,8 +66,10 @@ pub struct WriteOptions {
 impl WriteOptions {
     pub(crate) fn add_to(&self, call: &mut Call) {
         self.quorum.add_to(call);
-        if let Some(seconds) = self.expires_in_s {
-            call.parameter("expires_in", &seconds.to_string());
+        match self.expires {
+            None => {}
+            Some(Expires::InS(seconds)) => call.parameter("expires_in", &seconds.to_string()),
+            Some(Expires::AtMs(ms)) => call.parameter("expires_at", &ms.to_string()),
         }
         match &self.condition {
             Condition::None => {}

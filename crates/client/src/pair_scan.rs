@@ -1,7 +1,7 @@
 //! A range read as pairs, in constant memory, as `docs/formats.md` section 9 says.
 
-use bytes::{Bytes, BytesMut};
-use dunlin_proto::pairs::{self, CHECKSUM_BYTES, HEAD_BYTES};
+use bytes::{Buf, Bytes, BytesMut};
+use dunlin_proto::pairs::{self, CHECKSUM_BYTES, EXPIRY_BYTES, HEAD_BYTES, Head, Pair};
 use hyper::header::CONTENT_TYPE;
 
 use crate::answer::Streamed;
@@ -17,8 +17,8 @@ pub struct PairScan {
     /// What has come and was not looked at.
     rest: Bytes,
     checksum: u32,
-    /// Lengths of the pair that comes next, when they were read.
-    lengths: Option<(usize, usize)>,
+    /// Lengths and end of the pair that comes next, when they were read.
+    coming: Option<(Head, Option<u64>)>,
     is_at_end: bool,
 }
 
@@ -34,7 +34,7 @@ impl PairScan {
             answer,
             rest: Bytes::new(),
             checksum: 0,
-            lengths: None,
+            coming: None,
             is_at_end: false,
         })
     }
@@ -42,11 +42,13 @@ impl PairScan {
     /// Bytes of key and value of the next pair, before they are read, for who wants to make room
     /// for a large one; `None` after the last pair. Fails as [`PairScan::next`] does.
     pub async fn peek(&mut self) -> Result<Option<usize>, ClientError> {
-        if self.lengths.is_none() && !self.is_at_end {
+        if self.coming.is_none() && !self.is_at_end {
             match self.take(HEAD_BYTES).await? {
-                Ok(head) => {
-                    self.lengths = pairs::lengths(&head);
-                    self.checksum = crc32c::crc32c_append(self.checksum, &head);
+                Ok(bytes) => {
+                    self.checksum = crc32c::crc32c_append(self.checksum, &bytes);
+                    if let Some(head) = Head::read(&bytes) {
+                        self.coming = Some((head, self.expiry(head).await?));
+                    }
                 }
                 Err(left) => {
                     self.check(&left)?;
@@ -54,22 +56,39 @@ impl PairScan {
                 }
             }
         }
-        Ok(self.lengths.map(|(key, value)| key.saturating_add(value)))
+        let coming = self.coming.map(|(head, _)| head);
+        Ok(coming.map(|head| head.key_bytes.saturating_add(head.value_bytes)))
+    }
+
+    /// The time behind a head, if one is there.
+    async fn expiry(&mut self, head: Head) -> Result<Option<u64>, ClientError> {
+        if !head.is_expiring {
+            return Ok(None);
+        }
+        let taken = self.take(EXPIRY_BYTES).await?;
+        let mut bytes = taken.map_err(|_| self.broken())?;
+        self.checksum = crc32c::crc32c_append(self.checksum, &bytes);
+        Ok(Some(bytes.get_u64_le()))
     }
 
     /// The next key and value in key order, or `None` after the last. A scan that breaks off is
     /// an error, never an early end; begin again after the last key received.
-    pub async fn next(&mut self) -> Result<Option<(Bytes, Bytes)>, ClientError> {
+    pub async fn next(&mut self) -> Result<Option<Pair>, ClientError> {
         self.peek().await?;
-        let Some((key_bytes, value_bytes)) = self.lengths else {
+        let Some((head, expires_ms)) = self.coming else {
             return Ok(None);
         };
-        let taken = self.take(key_bytes.saturating_add(value_bytes)).await?;
+        let bytes = head.key_bytes.saturating_add(head.value_bytes);
+        let taken = self.take(bytes).await?;
         let mut value = taken.map_err(|_| self.broken())?;
-        self.lengths = None;
+        self.coming = None;
         self.checksum = crc32c::crc32c_append(self.checksum, &value);
-        let key = value.split_to(key_bytes);
-        Ok(Some((key, value)))
+        let key = value.split_to(head.key_bytes);
+        Ok(Some(Pair {
+            key,
+            value,
+            expires_ms,
+        }))
     }
 
     /// The next `bytes`, or what is left when the body has ended before. What came in one piece is

@@ -48,6 +48,8 @@ pub struct Entry {
     pub value: Bytes,
     /// Its version, as in [`crate::Value::version`].
     pub version: String,
+    /// When it is gone, in milliseconds since 1970; `None` where it stays.
+    pub expires_at_ms: Option<u64>,
 }
 
 /// A running scan; dropping it ends it.
@@ -80,6 +82,7 @@ impl Scan {
             value_base64: Option<Cow<'a, str>>,
             #[serde(default)]
             version: String,
+            expires_at_ms: Option<u64>,
         }
         let protocol = |reason: String| self.0.answer.protocol(reason);
         let line: Line =
@@ -107,6 +110,7 @@ impl Scan {
             key: either("key", line.key, line.key_base64)?,
             value: either("value", line.value, line.value_base64)?,
             version: line.version,
+            expires_at_ms: line.expires_at_ms,
         })
     }
 }

@@ -1,12 +1,16 @@
 //! Pairs of key and value that travel together over HTTP, as `docs/formats.md` sections 8 and 9 say.
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, BufMut, Bytes};
 
 /// The content type of a body of pairs.
 pub const CONTENT_TYPE: &str = "application/vnd.dunlin.pairs";
 
 /// Bytes of the lengths before key and value.
 pub const HEAD_BYTES: usize = 8;
+/// Bytes of the time behind the lengths, where a value has an end.
+pub const EXPIRY_BYTES: usize = 8;
+/// This bit of a key's length says that the value has an end.
+const EXPIRES: u32 = 1 << 31;
 /// Bytes of the checksum behind the last pair.
 pub const CHECKSUM_BYTES: usize = 4;
 
@@ -17,7 +21,7 @@ pub enum PairError {
     #[error("a key has at least one byte")]
     EmptyKey,
     /// The format has no room for such a length.
-    #[error("keys and values end at 4 GiB")]
+    #[error("keys end at 2 GiB, values at 4 GiB")]
     TooLong,
 }
 
@@ -26,6 +30,7 @@ pub enum PairError {
 pub struct Pairs {
     encoded: Vec<u8>,
     pairs: u64,
+    expiring: u64,
 }
 
 /// Pairs that are ready to be sent, as often as need be. Clones share their bytes.
@@ -41,26 +46,35 @@ impl Pairs {
     pub fn with_capacity(bytes: usize) -> Pairs {
         Pairs {
             encoded: Vec::with_capacity(bytes),
-            pairs: 0,
+            ..Pairs::default()
         }
     }
 
     /// Adds a pair; gives it as it is encoded. Fails for an empty key, and for lengths that the
     /// format has no room for.
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<&[u8], PairError> {
+        self.push_until(key, value, None)
+    }
+
+    /// Adds a pair whose value has an end, in milliseconds since 1970; as `push` where it has none.
+    pub fn push_until(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        expires_ms: Option<u64>,
+    ) -> Result<&[u8], PairError> {
         if key.is_empty() {
             return Err(PairError::EmptyKey);
         }
-        let is_long = |bytes: &[u8]| u32::try_from(bytes.len()).is_err();
-        if is_long(key) || is_long(value) {
+        if key.len() >= EXPIRES as usize || u32::try_from(value.len()).is_err() {
             return Err(PairError::TooLong);
         }
         let begin = self.encoded.len();
         // With room for the checksum, so that a large body never moves.
-        let room = HEAD_BYTES + key.len() + value.len() + CHECKSUM_BYTES;
+        let room = HEAD_BYTES + EXPIRY_BYTES + key.len() + value.len() + CHECKSUM_BYTES;
         self.encoded.reserve(room);
-        self.encoded
-            .extend_from_slice(&head(key.len(), value.len()));
+        put_head(&mut self.encoded, key.len(), value.len(), expires_ms);
+        self.expiring += u64::from(expires_ms.is_some());
         self.encoded.extend_from_slice(key);
         self.encoded.extend_from_slice(value);
         self.pairs += 1;
@@ -84,7 +98,8 @@ impl Pairs {
 
     /// No more pairs: adds the checksum.
     pub fn seal(mut self) -> PairsBody {
-        let bytes = (self.encoded.len() - self.pairs as usize * HEAD_BYTES) as u64;
+        let heads = self.pairs * HEAD_BYTES as u64 + self.expiring * EXPIRY_BYTES as u64;
+        let bytes = self.encoded.len() as u64 - heads;
         let checksum: [u8; CHECKSUM_BYTES] = crc32c::crc32c(&self.encoded).to_le_bytes();
         self.encoded.extend_from_slice(&checksum);
         PairsBody {
@@ -118,6 +133,17 @@ impl PairsBody {
     }
 }
 
+/// A key and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// The key, never empty.
+    pub key: Bytes,
+    /// The value.
+    pub value: Bytes,
+    /// When the value is gone, in milliseconds since 1970; `None` where it stays.
+    pub expires_ms: Option<u64>,
+}
+
 /// Pairs of a body that is known to be well formed. They share the body's memory.
 #[derive(Debug, Clone)]
 pub struct CheckedPairs {
@@ -141,15 +167,16 @@ impl CheckedPairs {
         let mut rest = encoded;
         while !rest.is_empty() {
             let number = pairs + 1;
-            let (key_bytes, value_bytes) =
-                lengths(rest).ok_or_else(|| format!("the body ends within pair {number}"))?;
+            let head =
+                Head::read(rest).ok_or_else(|| format!("the body ends within pair {number}"))?;
+            let (key_bytes, value_bytes) = (head.key_bytes, head.value_bytes);
             if key_bytes == 0 || key_bytes > key_bytes_max {
                 return Err(format!(
                     "a key has 1 to {key_bytes_max} bytes, that of pair {number} {key_bytes}"
                 ));
             }
             rest = rest
-                .get(HEAD_BYTES..)
+                .get(head.bytes()..)
                 .and_then(|rest| rest.get(key_bytes..))
                 .and_then(|rest| rest.get(value_bytes..))
                 .ok_or_else(|| format!("the body ends within pair {number}"))?;
@@ -165,31 +192,67 @@ impl CheckedPairs {
 }
 
 impl Iterator for CheckedPairs {
-    type Item = (Bytes, Bytes);
+    type Item = Pair;
 
     #[inline]
-    fn next(&mut self) -> Option<(Bytes, Bytes)> {
-        let (key_bytes, value_bytes) = lengths(&self.rest)?;
+    fn next(&mut self) -> Option<Pair> {
+        let head = Head::read(&self.rest)?;
         self.rest.advance(HEAD_BYTES);
-        let key = self.rest.split_to(key_bytes);
-        Some((key, self.rest.split_to(value_bytes)))
+        let expires_ms = head.is_expiring.then(|| self.rest.get_u64_le());
+        let key = self.rest.split_to(head.key_bytes);
+        Some(Pair {
+            key,
+            value: self.rest.split_to(head.value_bytes),
+            expires_ms,
+        })
     }
 }
 
-/// What stands before a key and a value of these lengths. No record is longer than they can say.
+/// Appends the head of a key and a value of these lengths. No record is longer than they can say.
 #[inline]
-pub fn head(key_bytes: usize, value_bytes: usize) -> [u8; HEAD_BYTES] {
-    let lengths = (value_bytes as u64) << 32 | u64::from(key_bytes as u32);
-    lengths.to_le_bytes()
+pub fn put_head(
+    out: &mut impl BufMut,
+    key_bytes: usize,
+    value_bytes: usize,
+    expires_ms: Option<u64>,
+) {
+    let flag = if expires_ms.is_some() { EXPIRES } else { 0 };
+    out.put_u32_le(key_bytes as u32 | flag);
+    out.put_u32_le(value_bytes as u32);
+    if let Some(expires_ms) = expires_ms {
+        out.put_u64_le(expires_ms);
+    }
 }
 
-/// Lengths of the key and the value of the pair that `encoded` begins with, when that much of it
-/// is there.
-#[inline]
-pub fn lengths(encoded: &[u8]) -> Option<(usize, usize)> {
-    let [k0, k1, k2, k3, v0, v1, v2, v3] = *encoded.first_chunk::<HEAD_BYTES>()?;
-    let key_bytes = u32::from_le_bytes([k0, k1, k2, k3]) as usize;
-    Some((key_bytes, u32::from_le_bytes([v0, v1, v2, v3]) as usize))
+/// The lengths that a pair begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Of its key.
+    pub key_bytes: usize,
+    /// Of its value.
+    pub value_bytes: usize,
+    /// Whether the time at which the value is gone comes next, before the key.
+    pub is_expiring: bool,
+}
+
+impl Head {
+    /// The head that `encoded` begins with, when all of it is there; the time behind it may not be.
+    #[inline]
+    pub fn read(encoded: &[u8]) -> Option<Head> {
+        let [k0, k1, k2, k3, v0, v1, v2, v3] = *encoded.first_chunk::<HEAD_BYTES>()?;
+        let key = u32::from_le_bytes([k0, k1, k2, k3]);
+        Some(Head {
+            key_bytes: (key & !EXPIRES) as usize,
+            value_bytes: u32::from_le_bytes([v0, v1, v2, v3]) as usize,
+            is_expiring: key & EXPIRES != 0,
+        })
+    }
+
+    /// Bytes before the key.
+    #[inline]
+    pub fn bytes(self) -> usize {
+        HEAD_BYTES + if self.is_expiring { EXPIRY_BYTES } else { 0 }
+    }
 }
 
 #[cfg(test)]

@@ -76,6 +76,23 @@ fn a_body_is_what_the_formats_say() {
 }
 
 #[test]
+fn an_end_of_a_value_travels_between_lengths_and_key() {
+    let mut pairs = Pairs::default();
+    let encoded = pairs.push_until(b"key", b"v", Some(258)).unwrap();
+    assert_eq!(encoded, b"\x03\0\0\x80\x01\0\0\0\x02\x01\0\0\0\0\0\0keyv");
+    pairs.push(b"k", b"").unwrap();
+    let body = pairs.seal();
+    assert_eq!((body.pairs(), body.bytes()), (2, 5));
+    let read = check(body.body().clone()).unwrap();
+    assert_eq!((read.pairs, read.bytes), (2, 5));
+    let ends: Vec<_> = read.map(|pair| (pair.key, pair.expires_ms)).collect();
+    assert_eq!(ends, [("key".into(), Some(258)), ("k".into(), None)]);
+    // A body that ends within the time.
+    let cut = b"\x01\0\0\x80\0\0\0\0\x02\x01\0".to_vec();
+    assert!(refused(sealed(cut)).contains("ends within pair 1"));
+}
+
+#[test]
 fn an_empty_key_is_refused_and_changes_nothing() {
     let mut pairs = Pairs::with_capacity(100);
     let refused = pairs.push(b"", b"value");
@@ -104,7 +121,7 @@ proptest! {
         let read = check(encoded.clone().into()).unwrap();
         let bytes: usize = pairs.iter().map(|(key, value)| key.len() + value.len()).sum();
         prop_assert_eq!((read.pairs, read.bytes), (pairs.len() as u64, bytes as u64));
-        let read: Vec<_> = read.map(|(key, value)| (key.to_vec(), value.to_vec())).collect();
+        let read: Vec<_> = read.map(|pair| (pair.key.to_vec(), pair.value.to_vec())).collect();
         prop_assert_eq!(&read, &pairs);
         let mut damaged = encoded.clone();
         damaged[at.index(encoded.len())] ^= flip;

@@ -242,7 +242,7 @@ fn shown(
             let frames = rows.into_iter().map(move |(key, version, found)| {
                 let _held = &held;
                 let version = version.map(|version| Stamp::new(version, ORIGIN));
-                Ok(Frame::data(json_line(&key, &found, version)))
+                Ok(Frame::data(json_line(&key, &found, (version, None))))
             });
             stream(services, "application/x-ndjson", Box::pin(iter(frames)))
         }

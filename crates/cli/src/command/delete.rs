@@ -32,7 +32,7 @@ impl Delete {
     pub fn run(self) -> Result<(), Failure> {
         let options = WriteOptions {
             quorum: self.target.quorum(),
-            expires_in_s: None,
+            expires: None,
             condition: self.when.condition(),
         };
         runtime::block_on(async move {

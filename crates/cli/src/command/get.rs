@@ -24,7 +24,7 @@ pub struct Get {
     key: OsString,
     #[command(flatten)]
     target: Target,
-    /// One JSON object with key, value and version
+    /// One JSON object with key, value, version, and expires_at_ms where it has one
     #[arg(long)]
     json: bool,
 }
@@ -48,6 +48,9 @@ impl Get {
                 key::insert(&mut object, "key", &key);
                 key::insert(&mut object, "value", &value.bytes);
                 object.insert("version".to_owned(), value.version.into());
+                if let Some(ms) = value.expires_at_ms {
+                    object.insert("expires_at_ms".to_owned(), ms.into());
+                }
                 output.json(&object)?;
             } else {
                 output.value(&value.bytes)?;

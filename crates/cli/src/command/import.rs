@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use dunlin_client::WriteOptions;
+use dunlin_client::{Expires, WriteOptions};
 use tokio::sync::mpsc;
 
 use crate::connect::Target;
 use crate::failure::Failure;
 use crate::import::csv::Csv;
 use crate::import::deb822::Deb822;
+use crate::import::exported::Exported;
 use crate::import::feed::{self, Batch};
 use crate::import::input::Input;
 use crate::import::jsonl::Jsonl;
@@ -28,6 +29,7 @@ What is stored under the key:
   jsonl    the line itself
   csv      a JSON object of the row, fields named by the header
   deb822   the text of the stanza
+  dunlin   the value, gone when it was to be gone; a value whose time is over is left out
 
 A malformed record is counted, named by its line in the end report, and skipped, and the exit code
 is 5 then; --strict stops at it. Of several records with one key the last wins. Connection failures are tried again.
@@ -35,7 +37,8 @@ is 5 then; --strict stops at it. Of several records with one key the last wins. 
 Examples:
   dunlin import --format jsonl --key id events.jsonl
   dunlin import --format csv --key isbn --keyspace books --strict books.csv
-  apt-cache dumpavail | dunlin import --format deb822 --key Package";
+  apt-cache dumpavail | dunlin import --format deb822 --key Package
+  dunlin scan --json > all.jsonl; dunlin import --format dunlin --keyspace copy all.jsonl";
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,6 +49,8 @@ pub enum Format {
     Csv,
     /// Debian control file: stanzas of fields
     Deb822,
+    /// What scan --json prints: key, value and when it is gone
+    Dunlin,
 }
 
 /// Arguments of `import`.
@@ -58,9 +63,13 @@ pub struct Import {
     /// Format of the file
     #[arg(long)]
     format: Format,
-    /// Field whose value is the record's key
-    #[arg(long, value_name = "FIELD")]
-    key: String,
+    /// Field whose value is the record's key; not for dunlin, which has keys
+    #[arg(
+        long,
+        value_name = "FIELD",
+        required_if_eq_any = [("format", "jsonl"), ("format", "csv"), ("format", "deb822")]
+    )]
+    key: Option<String>,
     /// Stop at the first malformed record
     #[arg(long)]
     strict: bool,
@@ -86,6 +95,7 @@ pub struct Import {
 impl Import {
     /// Imports it. Fails when not all could be imported.
     pub fn run(self) -> Result<(), Failure> {
+        let key = self.key_field()?.to_owned();
         let input = Input::open(&self.file)?;
         runtime::block_on(async move {
             let store = self.target.keyspace()?;
@@ -95,12 +105,12 @@ impl Import {
                 retry_for: Duration::from_secs(self.retry_for),
                 write: WriteOptions {
                     quorum: self.target.quorum(),
-                    expires_in_s: self.expires_in,
+                    expires: self.expires_in.map(Expires::InS),
                     ..WriteOptions::default()
                 },
             };
             let progress = Progress::new(&input, !self.json);
-            let batches = read(self.format, input, &self.key, self.max_record.as_usize())?;
+            let batches = read(self.format, input, &key, self.max_record.as_usize())?;
             let mut bar = Bar { progress };
             let report = load::load(&store, batches, &settings, &mut bar).await;
             bar.progress.finish();
@@ -113,6 +123,25 @@ impl Import {
             output.flush()?;
             report.failure().map_or(Ok(()), Err)
         })
+    }
+}
+
+impl Import {
+    /// The field with the key, none for a format that has keys of its own.
+    fn key_field(&self) -> Result<&str, Failure> {
+        match (self.format, &self.key) {
+            (Format::Dunlin, Some(_)) => Err(Failure::Usage(
+                "--format dunlin has keys of its own: leave --key out".to_owned(),
+            )),
+            (Format::Dunlin, None) if self.expires_in.is_some() => Err(Failure::Usage(
+                "--format dunlin says when values are gone: leave --expires-in out".to_owned(),
+            )),
+            (Format::Dunlin, None) => Ok(""),
+            (_, Some(key)) => Ok(key),
+            (_, None) => Err(Failure::Usage(
+                "--key FIELD is missing: the field whose value is the record's key".to_owned(),
+            )),
+        }
     }
 }
 
@@ -129,6 +158,7 @@ pub fn read(
             Csv::open(input.reader, key, limit_bytes)
                 .map_err(|error| Failure::Failed(error.to_string()))?,
         ),
+        Format::Dunlin => feed::start(Exported::new(input.reader, limit_bytes)),
         Format::Deb822 => feed::start(Deb822::new(input.reader, key, limit_bytes)),
     };
     started.map_err(|error| Failure::Failed(format!("cannot start a thread: {error}")))

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use clap::Args;
-use dunlin_client::{Condition, WriteOptions};
+use dunlin_client::{Condition, Expires, WriteOptions};
 use serde_json::json;
 
 use crate::connect::Target;
@@ -91,7 +91,7 @@ impl Put {
         };
         let options = WriteOptions {
             quorum: self.target.quorum(),
-            expires_in_s: self.expires_in,
+            expires: self.expires_in.map(Expires::InS),
             condition: self.when.condition(),
         };
         runtime::block_on(async move {

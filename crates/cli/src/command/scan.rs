@@ -38,7 +38,8 @@ pub struct Scan {
     limit: Option<u64>,
     #[command(flatten)]
     target: Target,
-    /// One JSON object a line: key, value, version; key_base64 and value_base64 for what is not UTF-8
+    /// One JSON object a line: key, value, version, and expires_at_ms where it has one; key_base64 and value_base64 for what
+    /// is not UTF-8. import --format dunlin takes it
     #[arg(long)]
     json: bool,
 }
@@ -78,5 +79,8 @@ fn object(entry: &Entry) -> Map<String, serde_json::Value> {
     key::insert(&mut object, "key", &entry.key);
     key::insert(&mut object, "value", &entry.value);
     object.insert("version".to_owned(), entry.version.clone().into());
+    if let Some(ms) = entry.expires_at_ms {
+        object.insert("expires_at_ms".to_owned(), ms.into());
+    }
     object
 }

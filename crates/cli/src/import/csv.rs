@@ -104,6 +104,7 @@ impl<R: BufRead> Csv<R> {
                 line,
                 key: key.to_vec(),
                 value,
+                expires_at_ms: None,
             }),
             Err(reason) => Item::malformed(line, reason),
         }

@@ -20,6 +20,7 @@ fn good(line: u64, key: &str, value: &str) -> Item {
         line,
         key: key.as_bytes().to_vec(),
         value: value.as_bytes().to_vec(),
+        expires_at_ms: None,
     })
 }
 

@@ -149,6 +149,7 @@ impl<'a> Stanza<'a> {
                 line,
                 key,
                 value: std::mem::take(&mut self.text),
+                expires_at_ms: None,
             }),
         };
         Some(item)

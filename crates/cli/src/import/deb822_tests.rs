@@ -16,6 +16,7 @@ fn good(line: u64, key: &str, value: &[u8]) -> Item {
         line,
         key: key.as_bytes().to_vec(),
         value: value.to_vec(),
+        expires_at_ms: None,
     })
 }
 

@@ -45,6 +45,7 @@ impl<R: BufRead> Records for Jsonl<R> {
                             line,
                             key,
                             value: std::mem::take(&mut self.buffer),
+                            expires_at_ms: None,
                         }),
                         Err(reason) => Item::malformed(line, reason),
                     }));

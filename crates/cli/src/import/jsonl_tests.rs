@@ -17,6 +17,7 @@ fn good(line: u64, key: &[u8], value: &[u8]) -> Item {
         line,
         key: key.to_vec(),
         value: value.to_vec(),
+        expires_at_ms: None,
     })
 }
 

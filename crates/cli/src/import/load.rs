@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use dunlin_client::{ClientError, Keyspace, WriteOptions};
+use dunlin_client::{ClientError, Expires, Keyspace, WriteOptions};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
@@ -44,6 +44,7 @@ struct Put {
     line: u64,
     key: Vec<u8>,
     value: Bytes,
+    expires_at_ms: Option<u64>,
     retries: u64,
     result: Result<(), ClientError>,
 }
@@ -111,6 +112,7 @@ impl Loader<'_> {
 
     async fn item(&mut self, item: Item) {
         match item {
+            Item::Record(record) if is_over(record.expires_at_ms) => self.report.expired += 1,
             Item::Record(record) => self.start(record).await,
             Item::Malformed(malformed) => self.malformed(malformed),
         }
@@ -169,6 +171,10 @@ impl Loader<'_> {
                 self.report.acknowledged(put.key.len() + put.value.len());
                 self.observer.acknowledged(put.key, put.value);
             }
+            // It was over on its way.
+            Err(ClientError::Refused { .. }) if is_over(put.expires_at_ms) => {
+                self.report.expired += 1;
+            }
             Err(ClientError::Refused { status, message }) => self.malformed(Malformed {
                 line: put.line,
                 reason: format!("refused by the server ({status}): {message}"),
@@ -197,13 +203,22 @@ async fn put(
     record: Record,
     room: OwnedSemaphorePermit,
 ) -> Put {
-    let Record { line, key, value } = record;
+    let Record {
+        line,
+        key,
+        value,
+        expires_at_ms,
+    } = record;
     let value = Bytes::from(value);
+    let write = WriteOptions {
+        expires: expires_at_ms.map(Expires::AtMs).or(settings.write.expires),
+        ..settings.write.clone()
+    };
     let mut retries = 0;
     let mut pause = FIRST_PAUSE;
     let mut deadline = None;
     let result = loop {
-        match store.put(&key, value.clone(), &settings.write).await {
+        match store.put(&key, value.clone(), &write).await {
             Ok(_) => break Ok(()),
             Err(error) if error.is_retryable() => {
                 let now = Instant::now();
@@ -222,7 +237,15 @@ async fn put(
         line,
         key,
         value,
+        expires_at_ms,
         retries,
         result,
     }
+}
+
+/// Whether the time of a value is over.
+fn is_over(expires_at_ms: Option<u64>) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_ms = now.map_or(0, |now| now.as_millis() as u64);
+    expires_at_ms.is_some_and(|ms| ms <= now_ms)
 }

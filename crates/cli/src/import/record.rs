@@ -11,6 +11,8 @@ pub struct Record {
     pub key: Vec<u8>,
     /// What is stored.
     pub value: Vec<u8>,
+    /// When it is gone, in milliseconds since 1970, where the file says so.
+    pub expires_at_ms: Option<u64>,
 }
 
 /// A record that cannot be stored.

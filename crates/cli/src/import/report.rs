@@ -18,6 +18,8 @@ pub struct Report {
     pub records: u64,
     /// Bytes of their keys and values.
     pub bytes: u64,
+    /// Records that were left out, for the time of their values is over.
+    pub expired: u64,
     /// Records that could not be read or that the server refused.
     pub malformed: u64,
     /// The first of them.
@@ -60,6 +62,7 @@ impl Report {
     pub fn failure(&self) -> Option<Failure> {
         match (&self.stopped, self.records, self.malformed) {
             (Some(reason), ..) => Some(Failure::Failed(reason.clone())),
+            (None, 0, 0) if self.expired > 0 => None,
             (None, 0, _) => Some(Failure::Failed("nothing was imported".to_owned())),
             (None, _, 0) => None,
             (None, _, malformed) => Some(Failure::Partly(format!(
@@ -88,6 +91,12 @@ impl Report {
             text.push_str(&format!(
                 "\n{} attempts were made again",
                 grouped(self.retries)
+            ));
+        }
+        if self.expired > 0 {
+            text.push_str(&format!(
+                "\n{} left out, for the time of their values is over",
+                grouped(self.expired)
             ));
         }
         if self.malformed > 0 {

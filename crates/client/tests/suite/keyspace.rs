@@ -1,7 +1,7 @@
 //! Reads and writes: what is sent, and what each answer becomes.
 
 use crate::support::{Server, reply, versioned};
-use dunlin_client::{Client, ClientError, Condition, Pairs, Quorum, WriteOptions};
+use dunlin_client::{Client, ClientError, Condition, Expires, Pairs, Quorum, WriteOptions};
 
 #[tokio::test]
 async fn a_request_says_what_the_caller_asked() {
@@ -9,7 +9,7 @@ async fn a_request_says_what_the_caller_asked() {
     let store = Client::new(&server.url).unwrap().keyspace("birds of/prey");
     let options = WriteOptions {
         quorum: Quorum::of(2, 3),
-        expires_in_s: Some(60),
+        expires: Some(Expires::InS(60)),
         condition: Condition::Version("41".to_owned()),
     };
     let version = store

@@ -6,6 +6,8 @@ use dunlin_client::{Client, ClientError, Pairs, Quorum, Range};
 use hyper::Response;
 use hyper::header::CONTENT_TYPE;
 
+/// The end of a value.
+const END_MS: u64 = 1_764_144_000_123;
 const PAIRS: &str = "application/vnd.dunlin.pairs";
 
 fn body() -> Vec<u8> {
@@ -18,7 +20,8 @@ fn body() -> Vec<u8> {
         (b"\xff", b"end"),
     ];
     for (key, value) in all {
-        pairs.push(key, value).unwrap();
+        let end = (key == b"b").then_some(END_MS);
+        pairs.push_until(key, value, end).unwrap();
     }
     pairs.seal().body().to_vec()
 }
@@ -44,8 +47,9 @@ async fn collect(server: &Server) -> Result<Vec<(Bytes, Bytes)>, ClientError> {
     while let Some(bytes) = scan.peek().await? {
         assert_eq!(scan.peek().await?, Some(bytes));
         let pair = scan.next().await?.unwrap();
-        assert_eq!(pair.0.len() + pair.1.len(), bytes);
-        pairs.push(pair);
+        assert_eq!(pair.key.len() + pair.value.len(), bytes);
+        assert_eq!(pair.expires_ms, (pair.key == "b").then_some(END_MS));
+        pairs.push((pair.key, pair.value));
     }
     assert_eq!(scan.next().await?, None);
     Ok(pairs)

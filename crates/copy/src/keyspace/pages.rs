@@ -4,7 +4,7 @@ use std::time::Duration;
 use std::vec;
 
 use bytes::Bytes;
-use dunlin_client::{ClientError, Keyspace, PairScan, Quorum, Range};
+use dunlin_client::{ClientError, Keyspace, Pair, PairScan, Quorum, Range};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
@@ -147,7 +147,8 @@ async fn page_of(
             bytes = LARGE_BYTES;
             break;
         }
-        let Some((key, value)) = scan.next().await? else {
+        // A database has no ends of values.
+        let Some(Pair { key, value, .. }) = scan.next().await? else {
             break;
         };
         bytes += key.len() + value.len();

@@ -23,7 +23,7 @@ use crate::shard::{Arrivals, Shard};
 
 /// Bytes of a body besides the value of its only pair, or entry.
 pub(super) const EXTRA_BYTES: usize =
-    pairs::HEAD_BYTES + ENTRY_HEAD_BYTES + KEY_BYTES + pairs::CHECKSUM_BYTES;
+    pairs::HEAD_BYTES + pairs::EXPIRY_BYTES + ENTRY_HEAD_BYTES + KEY_BYTES + pairs::CHECKSUM_BYTES;
 /// What stands before the only entry of a batch, and in it before its key.
 const ENTRY_HEAD_BYTES: usize = 256;
 
@@ -37,7 +37,7 @@ async fn check(shard: &Shard, body: Bytes) -> Result<CheckedPairs, Rejected> {
     let is_short = body.len() <= most;
     let check = move || {
         let pairs = CheckedPairs::check(body, KEY_BYTES)?;
-        let is_fit = is_short || pairs.clone().all(|(_, value)| value.len() <= most);
+        let is_fit = is_short || pairs.clone().all(|pair| pair.value.len() <= most);
         Ok::<_, String>((pairs, is_fit))
     };
     let checked = if is_small {

@@ -15,7 +15,7 @@ const SENT: HeaderValue = HeaderValue::from_static(
 );
 /// What a page may see beside what every page may.
 const SHOWN: HeaderValue = HeaderValue::from_static(
-    "etag, allow, retry-after, dunlin-version, dunlin-time, dunlin-written",
+    "etag, allow, retry-after, dunlin-version, dunlin-expires, dunlin-time, dunlin-written",
 );
 /// For how long a browser remembers, in seconds.
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("600");

@@ -97,20 +97,12 @@ pub(super) async fn key(
         Method::GET | Method::HEAD => get(&coordinator, target, request.headers()).await,
         Method::PUT => {
             let condition = condition(request.headers(), &target, keyspace)?;
-            let expires_in = params.number("expires_in")?;
-            if target.is_transactional && expires_in.is_some() {
+            let expiry_ms = expiry_ms(shard, &params)?;
+            if target.is_transactional && expiry_ms.is_some() {
                 return Err(not_of_ranges(keyspace, "expires_in"));
             }
             let attempt = Attempt::new(shard, arrivals, request.headers())?;
-            put(
-                &coordinator,
-                request,
-                target,
-                expires_in,
-                condition,
-                attempt,
-            )
-            .await
+            put(&coordinator, request, target, expiry_ms, condition, attempt).await
         }
         Method::DELETE => {
             let condition = condition(request.headers(), &target, keyspace)?;
@@ -166,16 +158,17 @@ fn show(
         (Verdict::Whole, Some(item)) => {
             let value = reply::counted(&shard.front().doors, item.value)?;
             let found = reply::bytes(StatusCode::OK, value);
-            Ok(reply::with_version(
-                reply::typed(found, "application/octet-stream"),
-                item.stamp,
-            ))
+            let found = reply::typed(found, "application/octet-stream");
+            let found = reply::with_version(found, item.stamp);
+            Ok(reply::with_expiry(found, item.expiry_ms))
         }
         (Verdict::Whole, None) => Ok(reply::empty(StatusCode::NOT_FOUND)),
         (Verdict::Same, found) => {
             let same = reply::empty(StatusCode::NOT_MODIFIED);
             Ok(match found {
-                Some(item) => reply::with_version(same, item.stamp),
+                Some(item) => {
+                    reply::with_expiry(reply::with_version(same, item.stamp), item.expiry_ms)
+                }
                 None => same,
             })
         }
@@ -183,25 +176,36 @@ fn show(
     }
 }
 
+/// When a value is gone, by `expires_in` or `expires_at`; in milliseconds since 1970.
+fn expiry_ms(shard: &Shard, params: &Params) -> Result<Option<u64>, Rejected> {
+    let now_ms = shard.clock().now_ms();
+    match (params.number("expires_in")?, params.number("expires_at")?) {
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) => Err(Rejected::bad(
+            "expires_in and expires_at exclude one another",
+        )),
+        (Some(0), None) => Err(Rejected::bad("expires_in must be at least one second")),
+        (Some(seconds), None) => seconds
+            .checked_mul(1_000)
+            .and_then(|ms| ms.checked_add(now_ms))
+            .map(Some)
+            .ok_or_else(|| Rejected::bad("expires_in is too far away")),
+        (None, Some(ms)) if ms <= now_ms => Err(Rejected::bad(format!(
+            "expires_at is {ms} and it is {now_ms} now, in milliseconds since 1970: such a value would be gone at once; nothing was written"
+        ))),
+        (None, Some(ms)) => Ok(Some(ms)),
+    }
+}
+
 pub(super) async fn put(
     coordinator: &Rc<Coordinator>,
     request: Request<Upload>,
     target: Target,
-    expires_in_s: Option<u64>,
+    expiry_ms: Option<u64>,
     condition: Condition,
     attempt: Attempt,
 ) -> Result<Reply, Rejected> {
     let shard = coordinator.shard();
-    let expiry_ms = match expires_in_s {
-        None => None,
-        Some(0) => return Err(Rejected::bad("expires_in must be at least one second")),
-        Some(seconds) => Some(
-            seconds
-                .checked_mul(1_000)
-                .and_then(|ms| ms.checked_add(shard.clock().now_ms()))
-                .ok_or_else(|| Rejected::bad("expires_in is too far away"))?,
-        ),
-    };
     // Held until the write is answered.
     let limit_bytes = shard.config().max_body_bytes;
     let received = read_body(&shard.front().doors, request.into_body(), limit_bytes)

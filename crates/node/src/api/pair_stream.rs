@@ -54,7 +54,8 @@ impl Encoder {
                 self.is_at_end = true;
                 break;
             };
-            chunk.put_slice(&pairs::head(item.key.len(), item.value.len()));
+            let (key_bytes, value_bytes) = (item.key.len(), item.value.len());
+            pairs::put_head(&mut chunk, key_bytes, value_bytes, item.expiry_ms);
             chunk.put_slice(&item.key);
             if item.value.len() > CHUNK_BYTES {
                 large = Some(item.value)

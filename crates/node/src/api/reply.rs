@@ -23,6 +23,8 @@ pub type Reply = Response<Body>;
 
 /// Header with the version of the value read or written.
 pub(super) static VERSION_HEADER: HeaderName = HeaderName::from_static("dunlin-version");
+/// Header with the time at which a value is gone, in milliseconds since 1970.
+static EXPIRES_HEADER: HeaderName = HeaderName::from_static("dunlin-expires");
 
 pub(super) fn bytes(status: StatusCode, body: impl Into<Bytes>) -> Reply {
     let mut reply = Response::new(Either::Left(Full::new(body.into())));
@@ -93,6 +95,15 @@ pub(super) fn typed(mut reply: Reply, content_type: &'static str) -> Reply {
     reply
         .headers_mut()
         .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    reply
+}
+
+/// Adds the time at which the value is gone, in milliseconds since 1970, where it has one.
+pub(super) fn with_expiry(mut reply: Reply, expires_ms: Option<u64>) -> Reply {
+    if let Some(expires_ms) = expires_ms {
+        let value = HeaderValue::from(expires_ms);
+        reply.headers_mut().insert(&EXPIRES_HEADER, value);
+    }
     reply
 }
 

@@ -93,7 +93,7 @@ const ADMIN_ALL: Need = Need::Everything(Role::Admin);
 const QUORUM: &[&str] = &["ack", "from"];
 const ENTITY: &[&str] = &["id", "ack", "from"];
 /// What `/v1` knows of keys and values. Who says it to `/v0` means something by it.
-const OF_V1: &[&str] = &["expires_in", "prefix", "limit", "key"];
+const OF_V1: &[&str] = &["expires_in", "expires_at", "prefix", "limit", "key"];
 
 /// The rules of a path, its key and keyspace still encoded; `None` when there is no such path.
 pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
@@ -143,12 +143,20 @@ pub(super) fn rules(path: &str) -> Option<&'static [Rule]> {
     const OF_BULK: &[Rule] = &[rule(Method::POST, QUORUM, WRITE)];
     const OF_KEY: &[Rule] = &[
         conditional(Method::GET, QUORUM, READ),
-        conditional(Method::PUT, &["ack", "from", "expires_in"], WRITE),
+        conditional(
+            Method::PUT,
+            &["ack", "from", "expires_in", "expires_at"],
+            WRITE,
+        ),
         conditional(Method::DELETE, QUORUM, WRITE),
     ];
     const OF_LONG_KEY: &[Rule] = &[
         conditional(Method::GET, &["key", "ack", "from"], READ),
-        conditional(Method::PUT, &["key", "ack", "from", "expires_in"], WRITE),
+        conditional(
+            Method::PUT,
+            &["key", "ack", "from", "expires_in", "expires_at"],
+            WRITE,
+        ),
         conditional(Method::DELETE, &["key", "ack", "from"], WRITE),
     ];
     match path {

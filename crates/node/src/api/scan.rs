@@ -251,16 +251,24 @@ fn prefix_end(prefix: &[u8]) -> Option<Bytes> {
 }
 
 fn line_of(item: Item) -> Bytes {
-    json_line(&item.key, &item.value, Some(item.stamp))
+    json_line(&item.key, &item.value, (Some(item.stamp), item.expiry_ms))
 }
 
-/// A key with its value, as a line; without a version where it has none yet.
-pub fn json_line(key: &[u8], value: &[u8], version: Option<Stamp>) -> Bytes {
+/// A key with its value, as a line; without a version where it has none yet, and without the time at which it is gone where
+/// it stays.
+pub fn json_line(
+    key: &[u8],
+    value: &[u8],
+    (version, expires_ms): (Option<Stamp>, Option<u64>),
+) -> Bytes {
     let mut object = Map::new();
     put_bytes(&mut object, "key", key);
     put_bytes(&mut object, "value", value);
     if let Some(version) = version {
         object.insert("version".into(), version.to_string().into());
+    }
+    if let Some(expires_ms) = expires_ms {
+        object.insert("expires_at_ms".into(), expires_ms.into());
     }
     let mut line = Value::Object(object).to_string();
     line.push('\n');

@@ -4,8 +4,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use bytes::Bytes;
 use dunlin_entry::{Kind, Stamp, Version};
+use dunlin_proto::pairs::Pair;
 use dunlin_proto::{Condition, Given, WriteAnswer, WriteRequest};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -133,17 +133,17 @@ impl Coordinator {
         quorum: Quorum,
         deadline: Version,
         floor: Version,
-        pairs: impl Iterator<Item = (Bytes, Bytes)>,
+        pairs: impl Iterator<Item = Pair>,
     ) -> Result<(), Failure> {
-        let puts = pairs.map(|(key, value)| WriteRequest {
+        let puts = pairs.map(|pair| WriteRequest {
             keyspace,
             kind: Kind::Put,
             ack: quorum.ack,
             from: quorum.from,
             condition: Condition::None,
-            expiry_ms: None,
-            key,
-            value,
+            expiry_ms: pair.expires_ms,
+            key: pair.key,
+            value: pair.value,
             deadline,
             floor,
             replaces: None,

@@ -4,6 +4,7 @@ mod conditional;
 mod cors;
 mod entity;
 mod expiry;
+mod export;
 mod framing;
 mod keyspace;
 mod long_key;

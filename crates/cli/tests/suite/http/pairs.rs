@@ -22,7 +22,10 @@ fn decode(body: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
             let bytes = head[at..at + 4].try_into().unwrap();
             u32::from_le_bytes(bytes) as usize
         };
-        let (key, behind) = behind.split_at(length(0));
+        // This bit says that the end of the value comes before the key.
+        let end_bytes = if length(0) & 1 << 31 == 0 { 0 } else { 8 };
+        let behind = &behind[end_bytes..];
+        let (key, behind) = behind.split_at(length(0) & !(1 << 31));
         let (value, behind) = behind.split_at(length(4));
         pairs.push((key.to_vec(), value.to_vec()));
         rest = behind;
