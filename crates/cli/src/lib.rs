@@ -26,6 +26,7 @@ pub mod link_transport;
 pub mod lock;
 pub mod login;
 pub mod machine;
+pub mod margin;
 pub mod members;
 pub mod output;
 pub mod panics;

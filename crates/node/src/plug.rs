@@ -79,6 +79,16 @@ pub struct TxnCounts {
     pub ahead_ms: u64,
 }
 
+/// Why a shard does not serve ranges that it should.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RangeTrouble {
+    /// For people.
+    pub why: String,
+    /// The ranges of which its replicas do not work, as `KEYSPACE/NUMBER`; none where others lead them, and they work again
+    /// by themselves.
+    pub ranges: Vec<String>,
+}
+
 /// Memory that a request of a client takes, until it is dropped.
 pub struct Memory(Held);
 
@@ -133,8 +143,8 @@ pub trait Transactional {
     /// The replicas at this shard, and the transactions that it coordinates.
     fn status(&self) -> (Vec<RangeStatus>, TxnCounts);
 
-    /// The reason why this shard does not serve ranges, if there is one.
-    fn trouble(&self) -> Option<String>;
+    /// The reason why this shard does not serve ranges that it should, if there is one.
+    fn trouble(&self) -> Option<RangeTrouble>;
 }
 
 /// A capability, for all nodes of a process.
@@ -559,6 +569,11 @@ impl Services {
     /// when it starts.
     pub fn may_have_forgotten(&self) -> bool {
         self.shard.may_have_forgotten()
+    }
+
+    /// Grows with every change of the cluster's nodes and keyspaces that is known here.
+    pub fn topology_revision(&self) -> u64 {
+        self.shard.placement().revision
     }
 
     /// The transactional keyspaces, dropped ones too, by number.

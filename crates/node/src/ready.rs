@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dunlin_proto::ShardAddress;
 use serde::{Deserialize, Serialize};
 
 /// How another member's shard and this one stand to one another.
@@ -48,6 +49,34 @@ pub struct Lack {
     pub shard: String,
     /// What is wrong, for people.
     pub why: String,
+    /// The ranges of which its replicas do not work, as `KEYSPACE/NUMBER`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<String>,
+}
+
+impl Lack {
+    /// Without ranges.
+    pub fn new(shard: impl Into<String>, why: impl Into<String>) -> Lack {
+        Lack {
+            shard: shard.into(),
+            why: why.into(),
+            ranges: Vec::new(),
+        }
+    }
+}
+
+/// Ranges without a majority of replicas that work, each with how many do and how many there are. Pure: from the shards of
+/// each range's replicas, and from which of them its replica works, as far as is known.
+pub(crate) fn without_majority(
+    ranges: impl Iterator<Item = (String, Vec<ShardAddress>)>,
+    works: impl Fn(&str, ShardAddress) -> bool,
+) -> Vec<(String, usize, usize)> {
+    let counted = ranges.filter_map(|(range, replicas)| {
+        let working = replicas.iter().filter(|at| works(&range, **at)).count();
+        let all = replicas.len();
+        (2 * working <= all && all > 0).then_some((range, working, all))
+    });
+    counted.collect()
 }
 
 /// What is still missing before a shard is ready; nothing when it is. `ties` are those to the

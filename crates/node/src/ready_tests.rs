@@ -9,6 +9,36 @@ fn missing(a: Tie, b: Tie, is_first: bool, is_patient: bool) -> String {
 }
 
 #[test]
+fn ranges_that_nobody_can_read() {
+    let at = |node| ShardAddress { node, shard: 0 };
+    // Replicas, those that do not work; how many are left where these are no majority.
+    for (replicas, broken, left) in [
+        (&[1, 2, 3][..], &[][..], None),
+        (&[1, 2, 3], &[2], None),
+        (&[1, 2, 3], &[2, 3], Some(1)),
+        (&[1, 2, 3], &[1, 2, 3], Some(0)),
+        (&[1, 2], &[2], Some(1)),
+        (&[1], &[], None),
+        (&[1], &[1], Some(0)),
+        // None is known yet.
+        (&[], &[], None),
+    ] {
+        let ranges = [(
+            "a/0".to_owned(),
+            replicas.iter().map(|node| at(*node)).collect(),
+        )];
+        let works = |range: &str, at: ShardAddress| range == "a/0" && !broken.contains(&at.node);
+        let found = without_majority(ranges.into_iter(), works);
+        let expected = left.map(|left| ("a/0".to_owned(), left, replicas.len()));
+        assert_eq!(
+            found,
+            expected.into_iter().collect::<Vec<_>>(),
+            "{replicas:?} {broken:?}"
+        );
+    }
+}
+
+#[test]
 fn one_of_three() {
     let table = [
         // others, first, patient, what is missing

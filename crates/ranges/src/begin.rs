@@ -9,7 +9,7 @@ use dunlin_node::plug::ORACLE_KEYSPACE;
 use dunlin_node::{Sabotage, Services};
 use dunlin_proto::ShardAddress;
 use dunlin_raftlog::{Position, Record, Vote};
-use dunlin_versions::Meta;
+use dunlin_versions::{Meta, Store};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -393,8 +393,12 @@ impl AtShard {
         self.log.forget(id);
         let meta = self.store.meta(id).map_err(|error| error.to_string())?;
         if let Some(Meta { place, .. }) = meta {
-            self.behind(move |store| store.remove(id, place, least).and_then(|()| store.flush()))
-                .await?;
+            let remove = move |store: &Store| {
+                store.remove(id, place, least)?;
+                store.flush()?;
+                store.clear(place)
+            };
+            self.behind(remove).await?;
         }
         Ok(())
     }

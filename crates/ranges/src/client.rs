@@ -9,7 +9,7 @@ use bytes::Bytes;
 use dunlin_entry::{Kind, Stamp, Version};
 use dunlin_metadata::Keyspace;
 use dunlin_node::http::{LocalFuture, Rejected};
-use dunlin_node::plug::{RangePage, Transactional, TxnCounts};
+use dunlin_node::plug::{RangePage, RangeTrouble, Transactional, TxnCounts};
 use dunlin_node::{Failure, Services};
 use dunlin_proto::api::RangeStatus;
 use dunlin_proto::{Item, ShardAddress, WriteRequest};
@@ -549,9 +549,8 @@ impl Transactional for Client {
         (status::of(&services), counts)
     }
 
-    fn trouble(&self) -> Option<String> {
-        let services = self.services.upgrade()?;
-        at_shard(&services)?.health.trouble()
+    fn trouble(&self) -> Option<RangeTrouble> {
+        status::trouble(&*self.services.upgrade()?)
     }
 }
 

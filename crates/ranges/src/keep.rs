@@ -18,30 +18,48 @@ use crate::health::Health;
 use crate::plug::{Part, limits};
 use crate::ranges::{AtShard, COPIES_MAX};
 
-/// How often it is looked which replicas there should be.
+/// How often it is looked which replicas there should be, while there are others.
 const LOOK: Duration = Duration::from_millis(50);
+/// The same where all are there and the topology has not changed.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Pause before what failed is tried again.
 const RETRY: Duration = Duration::from_secs(5);
 /// How often it is looked whether there is anything to flush.
 const FLUSH_LOOK: Duration = Duration::from_secs(1);
-/// Entries in memory, of all groups, in tails of one: above it the store is flushed so that some may go.
+/// Entries in memory beyond the tails of all groups, in tails of one: above it the store is flushed so that some may go.
 const TAILS: usize = 6;
 /// Of the log that is kept for replicas that lag, one part in so many is a group's tail in memory.
 const TAIL_PART: u64 = 64;
 /// The least that it is.
 const TAIL_BYTES_MIN: usize = 4 << 10;
 
+/// Whether groups with so many bytes in memory have enough of them that a flush would let go: a tail of each stays.
+fn is_above_tails(bytes: impl Iterator<Item = usize>, tail_bytes: usize) -> bool {
+    let above: usize = bytes.map(|bytes| bytes.saturating_sub(tail_bytes)).sum();
+    above >= TAILS * tail_bytes
+}
+
 /// Looks after the replicas of a shard for as long as it runs.
 pub(crate) async fn keep(services: Weak<Services>, may_have_forgotten: bool) {
     let mut flush_at = Instant::now() + FLUSH_LOOK;
+    // The revision at which all replicas were there, and until when that is believed.
+    let mut complete: Option<(u64, Instant)> = None;
     while let Some(services) = services.upgrade() {
-        let pause = match look(&services, may_have_forgotten).await {
-            Ok(()) => LOOK,
-            Err(why) => {
-                tracing::warn!(why, "the ranges of a shard are not as they should be");
-                RETRY
+        let revision = services.topology_revision();
+        let is_complete =
+            complete.is_some_and(|(of, until)| of == revision && Instant::now() < until);
+        let mut pause = LOOK;
+        if !is_complete {
+            complete = None;
+            match look(&services, may_have_forgotten).await {
+                Ok(true) => complete = Some((revision, Instant::now() + LOOK_AGAIN)),
+                Ok(false) => {}
+                Err(why) => {
+                    tracing::warn!(why, "the ranges of a shard are not as they should be");
+                    pause = RETRY;
+                }
             }
-        };
+        }
         let own = crate::plug::at_shard(&services);
         if let Some(own) = own.filter(|_| Instant::now() >= flush_at) {
             own.keep_small(&services).await;
@@ -68,7 +86,8 @@ pub(crate) fn wanted(services: &Services) -> BTreeMap<u64, RangeReplica> {
     all
 }
 
-async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), String> {
+/// Takes the replicas one step further; whether all that should be here are, and no others.
+async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<bool, String> {
     let wanted = wanted(services);
     let part = services.find::<Part>().ok_or("it is not plugged in")?;
     let opened = part.at_shard.borrow().clone();
@@ -76,7 +95,8 @@ async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), S
     let own = match opened {
         Some(own) => own,
         None if !is_needed && !part.was_opened.get_or_init(|| was_opened(services)) => {
-            return Ok(());
+            // Another shard may offer a replica.
+            return Ok(false);
         }
         None => match open(services, may_have_forgotten).await {
             Ok(own) => {
@@ -92,7 +112,10 @@ async fn look(services: &Rc<Services>, may_have_forgotten: bool) -> Result<(), S
     };
     let held = own.store.groups().map_err(|error| error.to_string())?;
     own.advance_all(services, &wanted, &held).await?;
-    own.let_go(services, &held).await
+    own.let_go(services, &held).await?;
+    let groups = own.groups.borrow();
+    let is_idle = own.silent.borrow().is_empty() && own.busy.borrow().is_empty();
+    Ok(is_idle && groups.keys().eq(wanted.keys()) && held.keys().eq(wanted.keys()))
 }
 
 /// Whether an earlier start has held ranges here, of which some may have to go.
@@ -202,14 +225,13 @@ impl AtShard {
         }
         let holds = self.holds();
         // Bytes that are held do not go by flushing.
-        let bytes: usize = (self.groups.borrow().iter())
-            .filter(|(id, _)| !holds.contains_key(id))
-            .map(|(_, group)| group.storage.log().borrow().bytes())
-            .sum();
         let is_long = self.log.is_long();
         let tail_bytes = (services.log_retention_bytes() / TAIL_PART) as usize;
         let tail_bytes = tail_bytes.clamp(TAIL_BYTES_MIN, TAIL_BYTES);
-        if bytes < TAILS * tail_bytes && !is_long {
+        let groups = self.groups.borrow().clone();
+        let flushable = groups.iter().filter(|(id, _)| !holds.contains_key(id));
+        let bytes = flushable.map(|(_, group)| group.storage.log().borrow().bytes());
+        if !is_above_tails(bytes, tail_bytes) && !is_long {
             return;
         }
         let Ok(metas) = self.store.groups() else {
@@ -247,3 +269,7 @@ impl AtShard {
         self.behind(Store::flush).await
     }
 }
+
+#[cfg(test)]
+#[path = "keep_tests.rs"]
+mod tests;

@@ -1,6 +1,8 @@
 //! What a shard tells of the replicas that it holds.
 
+use dunlin_metadata::RangeReplica;
 use dunlin_node::Services;
+use dunlin_node::plug::RangeTrouble;
 use dunlin_proto::api::{LedRange, RangeCopy, RangeMember, RangeStatus};
 use dunlin_raftlog::GroupStorage;
 use raft::{RawNode, StateRole};
@@ -34,6 +36,50 @@ pub(crate) fn of(services: &Services) -> Vec<RangeStatus> {
     }
     all.sort_by(|a, b| (&a.keyspace, a.range).cmp(&(&b.keyspace, b.range)));
     all
+}
+
+/// The reason why ranges are not served from here that should be, if there is one.
+pub(crate) fn trouble(services: &Services) -> Option<RangeTrouble> {
+    let own = at_shard(services);
+    if let Some(why) = own.as_ref().and_then(|own| own.health.trouble()) {
+        let ranges = Vec::new();
+        return Some(RangeTrouble { why, ranges });
+    }
+    let part = services.find::<Part>()?;
+    let closed = part.trouble.borrow();
+    let reason = |id: u64, replica: RangeReplica| {
+        let Some(own) = &own else {
+            return closed.clone();
+        };
+        if let Some(group) = own.groups.borrow().get(&id) {
+            let waits = "the replica that takes its place waits for a majority of the others";
+            let waits = (group.others.own != replica.id).then(|| waits.to_owned());
+            return group.failed.borrow().clone().or(waits);
+        }
+        match own.silent.borrow().get(&id) {
+            Some(Silent::Mute(why)) => Some((*why).to_owned()),
+            _ => None,
+        }
+    };
+    let reasons: Vec<(String, String)> = (wanted(services).into_iter())
+        .filter_map(|(id, replica)| {
+            let keyspace = services.transactional_keyspace(keyspace_of(id))?;
+            services.transactional_named(&keyspace.name)?;
+            Some((
+                format!("{}/{}", keyspace.name, number_of(id)),
+                reason(id, replica)?,
+            ))
+        })
+        .collect();
+    let (first, why) = reasons.first()?;
+    let more = match reasons.len() - 1 {
+        0 => String::new(),
+        more => format!("; nor do {more} more of its replicas"),
+    };
+    Some(RangeTrouble {
+        why: format!("its replica of {first} does not work: {why}{more}"),
+        ranges: reasons.into_iter().map(|(range, _)| range).collect(),
+    })
 }
 
 /// All that should be here where log and store could not be opened.

@@ -1,5 +1,8 @@
 //! A range from another replica: all versions, in a place of their own until they are whole.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use bytes::Bytes;
 use rocksdb::WriteBatch;
 
@@ -17,6 +20,14 @@ pub struct Rows {
     /// The files and memory of that moment.
     meta: Meta,
     view: View,
+    /// How many copies are being read.
+    copies: Arc<AtomicUsize>,
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        self.copies.fetch_sub(1, Ordering::Release);
+    }
 }
 
 self_cell::self_cell!(
@@ -73,12 +84,14 @@ impl Rows {
 impl Store {
     /// All rows of a group as they are now.
     pub fn rows(&self, meta: &Meta) -> Rows {
+        self.copies.fetch_add(1, Ordering::Release);
         let view = View::new(self.clone(), |store| store.db.snapshot());
         Rows {
             place: meta.place,
             next: Some(key::of_place(meta.place).to_vec()),
             meta: *meta,
             view,
+            copies: self.copies.clone(),
         }
     }
 

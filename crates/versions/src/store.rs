@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dunlin_store::{Rows, SharedResources};
 use rocksdb::{
@@ -19,6 +20,9 @@ use crate::worn::Worn;
 const MEMTABLE_BYTES: usize = 32 << 20;
 /// Memtables that may be full and not flushed; with one more RocksDB would slow writes down, and with two stop them.
 const FULL_MAX: u64 = 3;
+
+/// Room of fewer bytes is given back when RocksDB compacts their files for another reason: they are shared with other rows.
+const GIVEN_BACK_MIN: u64 = 8 << 20;
 
 /// What a store cannot do.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -60,6 +64,8 @@ pub struct Store {
     pub(crate) cached: Arc<Rows>,
     /// A deliberate bug, for the simulation to find: cached values stay when newer ones are written.
     pub keeps_cached: bool,
+    /// How many copies of ranges are being read.
+    pub(crate) copies: Arc<AtomicUsize>,
     path: PathBuf,
 }
 
@@ -98,6 +104,7 @@ impl Store {
             worn: Worn::default(),
             cached: Arc::new(resources.rows()),
             keeps_cached: false,
+            copies: Arc::default(),
             path: path.to_owned(),
         })
     }
@@ -242,12 +249,23 @@ impl Store {
         self.remove_place(batch, place)
     }
 
-    /// Removes all rows of a place.
+    /// Removes all rows of a place, and gives their room on the disk back. Waits for the disk.
     ///
     /// # Errors
     /// See [`StoreError`].
     pub fn clear(&self, place: u32) -> Result<(), StoreError> {
-        self.remove_place(WriteBatch::default(), place)
+        self.remove_place(WriteBatch::default(), place)?;
+        let (from, to) = (key::of_place(place), key::of_place(place + 1));
+        // Copies that are being sent read the rows of the moment at which they began, in these files.
+        if self.copies.load(Ordering::Acquire) == 0 {
+            self.db.delete_file_in_range(from, to)?;
+        }
+        // RocksDB itself does not compact files that a removed range covers.
+        if self.about_bytes(place) >= GIVEN_BACK_MIN {
+            self.flush()?;
+            self.db.compact_range(Some(from), Some(to));
+        }
+        Ok(())
     }
 
     /// Bytes on disk of the rows of a place, about.

@@ -1,7 +1,7 @@
 //! `dunlin range`: the ranges of transactional keyspaces, their replicas, whether they are whole, and where they should be.
 
 mod recover;
-pub(super) mod target;
+pub(crate) mod target;
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -12,6 +12,7 @@ use dunlin_client::{
 use crate::command::{keyspace, link, range};
 use crate::connect::Server;
 use crate::failure::Failure;
+use crate::margin::at_risk;
 use crate::members;
 use crate::output::{self, Output};
 use crate::runtime;
@@ -51,6 +52,7 @@ for whom, is said below the tables.
 Examples:
   dunlin status
   dunlin status --watch
+  dunlin status --exit-code > /dev/null && systemctl restart dunlin
   dunlin status --json | jq '[.followers[].items_remaining] | add'";
 
 /// Arguments of `status`.
@@ -63,6 +65,10 @@ pub struct Status {
     /// Each follower of each shard's log, not what those of a node add up to
     #[arg(long)]
     followers: bool,
+    /// Fail with exit code 1 when one more loss would stop a keyspace of several replicas, and say which: for scripts that
+    /// take one node after another down
+    #[arg(long, conflicts_with = "watch")]
+    exit_code: bool,
     #[command(flatten)]
     server: Server,
     /// One JSON object, with --watch one a line
@@ -79,6 +85,7 @@ impl Status {
             let coloured = output::coloured();
             loop {
                 let status = client.status().await;
+                let risks = status.as_ref().map_or_else(|_| Vec::new(), at_risk);
                 match (self.watch, status) {
                     (_, Ok(status)) if self.json => output.json(&status)?,
                     (None, status) => {
@@ -100,6 +107,10 @@ impl Status {
                     }
                 }
                 output.flush()?;
+                if self.exit_code && !risks.is_empty() {
+                    let risks = risks.join("; ");
+                    return Err(Failure::Failed(format!("one more loss would stop {risks}")));
+                }
                 let Some(seconds) = self.watch else {
                     return Ok(());
                 };

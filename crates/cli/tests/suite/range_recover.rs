@@ -29,6 +29,33 @@ fn recover(flock: &Flock, node: usize, keep: &[&str]) {
     }
 }
 
+/// Two of three nodes have lost their replicas.
+fn says_what_is_missing(flock: &Flock) {
+    let health = |node: usize, path| {
+        let answer = flock.nodes[node].request("GET", path, b"");
+        (answer.status, answer.text().to_owned())
+    };
+    eventually("a node without its replicas is not ready", START, || {
+        let (status, text) = health(1, "/health/ready");
+        status == 503 && text.contains("its replica of _oracle/0 does not work")
+    });
+    for node in [0, 1, 2] {
+        eventually("every node names ranges without a majority", START, || {
+            let (_, text) = health(node, "/health");
+            text.contains("range bank/2 cannot be read or written: 1 of its 3 replicas")
+        });
+    }
+    let (status, text) = health(0, "/health");
+    assert_eq!(status, 200, "{text}");
+    assert!(text.contains("n3/0: its replica of"), "{text}");
+    let (code, text) = run(flock, 0, &["status", "--exit-code"]);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("keyspace bank: no replica to spare in bank/0"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_range_of_which_one_replica_is_left_is_recovered_with_all_its_entries() {
     let mut flock = start(&["--clock-bound=5s"]);
@@ -57,13 +84,18 @@ fn a_range_of_which_one_replica_is_left_is_recovered_with_all_its_entries() {
         let text = remains(&flock, 1, range);
         assert!(text.contains("--keep n1 --accept-data-loss"), "{text}");
     }
+    says_what_is_missing(&flock);
     let without = flock.nodes[0].request("GET", "/v1/keyspaces/bank/keys/1", b"");
     assert!(without.status >= 500, "{}", without.text());
     recover(&flock, 1, &["--keep", "n1"]);
     whole(&flock, 2);
     for node in [0, 1, 2] {
         reads(&flock, node, "first");
+        flock.ready(node);
     }
+    eventually("no loss would stop anything", START, || {
+        run(&flock, 2, &["status", "--exit-code"]).0 == Some(0)
+    });
     for key in 0..10 {
         put(&flock, key % 3, key, "second");
     }

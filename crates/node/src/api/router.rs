@@ -149,7 +149,8 @@ async fn let_in(
     }
     match path {
         "/health/live" => return health::live(&shard, asker),
-        "/health" | "/health/ready" => return rare(health::ready(shard, asker)).await,
+        "/health/ready" => return rare(health::ready(shard, asker, false)).await,
+        "/health" => return rare(health::ready(shard, asker, true)).await,
         _ => {}
     }
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);

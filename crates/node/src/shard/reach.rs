@@ -74,14 +74,10 @@ impl Shard {
     pub(crate) async fn lacks(self: &Rc<Self>) -> Vec<Lack> {
         let mut found = Vec::new();
         let mut lack = |shard: &str, why: String| {
-            let shard = shard.to_owned();
-            found.push(Lack { shard, why });
+            found.push(Lack::new(shard, why));
         };
         let label = self.label();
         if let Some(trouble) = self.trouble() {
-            lack(&label, trouble);
-        }
-        if let Some(trouble) = self.range_trouble() {
             lack(&label, trouble);
         }
         if self.is_refilling() {
@@ -136,6 +132,12 @@ impl Shard {
         if found.is_empty() {
             self.was_ready.set(true);
         }
+        // Not before: a replica that others have to replace does not keep it from having been ready.
+        found.extend(self.range_trouble().map(|trouble| Lack {
+            shard: label,
+            why: trouble.why,
+            ranges: trouble.ranges,
+        }));
         found
     }
 

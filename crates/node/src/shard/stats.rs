@@ -17,7 +17,7 @@ use super::{Peer, Shard};
 use crate::follow::{Segment, bytes_behind};
 use crate::limits::CALL_TIMEOUT;
 use crate::meters::CLASSES;
-use crate::plug::{TellFeeds, Transactional, TxnCounts};
+use crate::plug::{RangeTrouble, TellFeeds, Transactional, TxnCounts};
 
 /// Counts since the start.
 #[derive(Debug, Default)]
@@ -234,7 +234,7 @@ impl Shard {
     }
 
     /// The reason why this shard does not serve ranges, if there is one.
-    pub(crate) fn range_trouble(&self) -> Option<String> {
+    pub(crate) fn range_trouble(&self) -> Option<RangeTrouble> {
         self.ranges.borrow().as_ref()?.trouble()
     }
 

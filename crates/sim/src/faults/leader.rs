@@ -1,5 +1,5 @@
-//! Whoever leads the transactional keyspace is held for a while, or killed, or its disk hangs: what it had begun must
-//! not count when it goes on. And a vote is lost, if it can be: the machine that gave it loses its power in the moment
+//! Whoever leads the transactional keyspace is held for a while, or killed, its disk hangs or is full, its clock jumps, or
+//! another does not hear it: what it had begun must not count when it goes on. And a vote is lost, if it can be: the machine that gave it loses its power in the moment
 //! in which its candidate begins to lead.
 
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use dunlin_node::Shard;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::Faults;
+use super::{CLOCK_OFF_MS, Faults, Network};
 use crate::harness::cluster::{Cluster, Crash, HarnessError};
 
 /// How the leader of the transactional keyspace is unseated; decided apart from all else.
@@ -20,6 +20,8 @@ pub(super) struct Unseating {
     watched: Option<usize>,
     /// A host that is cut off from another again once it is back.
     cut_again: Option<(usize, usize)>,
+    /// A host whose clock is off until then.
+    wrong_clock: Option<(usize, u64)>,
 }
 
 impl Unseating {
@@ -29,6 +31,7 @@ impl Unseating {
             random: StdRng::seed_from_u64(seed ^ 0x1ead_e400),
             watched: None,
             cut_again: None,
+            wrong_clock: None,
         }
     }
 }
@@ -54,6 +57,7 @@ impl Faults {
         if let Some(former) = self.unseating.watched {
             return self.watch(cluster, now_ms, former);
         }
+        self.set_clock_right(cluster, now_ms);
         if now_ms < self.unseating.next_ms {
             return Ok(());
         }
@@ -81,6 +85,9 @@ impl Faults {
             cluster.shared.note(text);
             return Ok(());
         }
+        if self.break_around(cluster, number, now_ms) {
+            return Ok(());
+        }
         let for_ms = self.unseating.random.random_range(2_500..=5_000);
         cluster.hosts[number].pause.hold();
         self.held_until_ms[number] = Some(now_ms + for_ms);
@@ -91,6 +98,75 @@ impl Faults {
             self.unseating.watched = Some(number);
         }
         Ok(())
+    }
+
+    /// Breaks the disk, the clock or a connection of a leader, if the plan has such faults and the draw is one.
+    fn break_around(&mut self, cluster: &mut Cluster, number: usize, now_ms: u64) -> bool {
+        let plan = &cluster.shared.plan;
+        let (bad_disks, bad_clocks) = (plan.bad_disks, plan.bad_clocks);
+        let random = &mut self.unseating.random;
+        let for_ms = random.random_range(1_000..=8_000);
+        let kind = random.random_range(0..10);
+        let name = cluster.hosts[number].name.clone();
+        let text = match kind {
+            0..2 if bad_disks && self.full_until_ms[number].is_none() => {
+                let room = random.random_range(0..100_000);
+                let disk = &cluster.hosts[number].disk;
+                disk.set_capacity(Some(disk.used_bytes() + room));
+                self.full_until_ms[number] = Some(now_ms + for_ms);
+                format!("{name}, which leads, has {room} bytes of disk left")
+            }
+            2..4 if bad_clocks
+                && cluster
+                    .hosts
+                    .iter()
+                    .all(|host| host.clock.offset_ms().abs() <= CLOCK_OFF_MS) =>
+            {
+                let off_ms = random.random_range(15_000..=3_600_000);
+                let off_ms = if random.random_bool(0.5) {
+                    off_ms
+                } else {
+                    -off_ms
+                };
+                cluster.hosts[number].set_clock(off_ms);
+                self.unseating.wrong_clock = Some((number, now_ms + for_ms));
+                format!("the clock of {name}, which leads, is {off_ms} ms off")
+            }
+            4..6 if self.network.is_none() => {
+                let hosts = cluster.hosts.len();
+                let other = (number + random.random_range(1..hosts)) % hosts;
+                let is_one_way = random.random_bool(0.5);
+                if is_one_way {
+                    cluster.cut_one_way(number, other);
+                } else {
+                    cluster.cut(number, other);
+                }
+                let pairs = vec![(number, other)];
+                let until_ms = now_ms + for_ms;
+                self.network = Some(Network { pairs, until_ms });
+                let other = &cluster.hosts[other].name;
+                if is_one_way {
+                    format!("messages from {name}, which leads, to {other} are lost")
+                } else {
+                    format!("{name}, which leads, and {other} do not hear each other")
+                }
+            }
+            _ => return false,
+        };
+        cluster.shared.note(text);
+        true
+    }
+
+    fn set_clock_right(&mut self, cluster: &Cluster, now_ms: u64) {
+        let due = self.unseating.wrong_clock;
+        if let Some((number, _)) = due.filter(|(_, until_ms)| *until_ms <= now_ms) {
+            self.unseating.wrong_clock = None;
+            let host = &cluster.hosts[number];
+            host.set_clock(0);
+            cluster
+                .shared
+                .note(format!("the clock of {} is right", host.name));
+        }
     }
 
     /// Waits until another leads than the one that is held. Then that one is cut off for a moment, the third, which
