@@ -77,6 +77,8 @@ pub struct TxnCounts {
     pub open: u64,
     /// Milliseconds by which the newest timestamp that was given here is ahead of the clock.
     pub ahead_ms: u64,
+    /// The same of the greatest that is known here, leases among them.
+    pub known_ahead_ms: u64,
 }
 
 /// Why a shard does not serve ranges that it should.

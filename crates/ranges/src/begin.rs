@@ -9,7 +9,7 @@ use dunlin_node::plug::ORACLE_KEYSPACE;
 use dunlin_node::{Sabotage, Services};
 use dunlin_proto::ShardAddress;
 use dunlin_raftlog::{Position, Record, Vote};
-use dunlin_versions::{Meta, Store};
+use dunlin_versions::Meta;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
@@ -357,7 +357,12 @@ impl AtShard {
     }
 
     /// Removes a replica that its range does not have any more.
-    async fn remove(&self, id: u64, meta: &Meta, has_descriptor: bool) -> Result<(), String> {
+    async fn remove(
+        self: &Rc<Self>,
+        id: u64,
+        meta: &Meta,
+        has_descriptor: bool,
+    ) -> Result<(), String> {
         tracing::info!(range = id, replica = meta.own, "a replica of a range goes");
         let least = match self.sabotage {
             Sabotage::RemakeRemoved => 0,
@@ -369,7 +374,7 @@ impl AtShard {
 
     /// Removes replicas of keyspaces whose data is to go.
     pub async fn let_go(
-        &self,
+        self: &Rc<Self>,
         services: &Services,
         held: &BTreeMap<u64, Meta>,
     ) -> Result<(), String> {
@@ -385,7 +390,7 @@ impl AtShard {
     }
 
     /// Removes all there is here of a range. No replica of it below the number `least` is made here again; 0 for any.
-    async fn forget(&self, id: u64, least: u64, why: &str) -> Result<(), String> {
+    async fn forget(self: &Rc<Self>, id: u64, least: u64, why: &str) -> Result<(), String> {
         if let Some(group) = self.groups.borrow_mut().remove(&id) {
             group.fail(why);
         }
@@ -393,12 +398,9 @@ impl AtShard {
         self.log.forget(id);
         let meta = self.store.meta(id).map_err(|error| error.to_string())?;
         if let Some(Meta { place, .. }) = meta {
-            let remove = move |store: &Store| {
-                store.remove(id, place, least)?;
-                store.flush()?;
-                store.clear(place)
-            };
-            self.behind(remove).await?;
+            self.behind(move |store| store.remove(id, place, least).and_then(|()| store.flush()))
+                .await?;
+            self.clear_behind(place);
         }
         Ok(())
     }

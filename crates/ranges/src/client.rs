@@ -23,6 +23,7 @@ use crate::group::{address_of, at_number, keyspace_of, number_of, range_id};
 use crate::locked::Locked;
 use crate::outcome::failure;
 use crate::plug::{Part, at_shard, count};
+use crate::relay::relay_to;
 use crate::{stamps, status, wire};
 
 /// How long a request may take that names no earlier deadline, with all that it asks for.
@@ -252,7 +253,7 @@ impl Client {
         let mut body = wire::encode(range, left, request);
         let mut next = at;
         if !services.is_reachable(at) {
-            let Some(relay) = relay(services, range, at) else {
+            let Some(relay) = relay_to(services, at) else {
                 return Attempt::Unsent;
             };
             next = relay;
@@ -540,10 +541,10 @@ impl Transactional for Client {
             return Default::default();
         };
         let part = services.find::<Part>();
+        let ahead_ms = |at: Version| at.millis().saturating_sub(services.now_ms());
         let counts = part.map_or_else(TxnCounts::default, |part| TxnCounts {
-            ahead_ms: stamps::greatest(&part)
-                .millis()
-                .saturating_sub(services.now_ms()),
+            ahead_ms: ahead_ms(part.stamps.last()),
+            known_ahead_ms: ahead_ms(stamps::greatest(&part)),
             ..part.counts()
         });
         (status::of(&services), counts)
@@ -572,15 +573,6 @@ fn replicas_of(keyspace: &Keyspace, number: u16) -> Vec<ShardAddress> {
     let range = keyspace.range(number);
     let replicas = range.into_iter().flat_map(|range| &range.replicas);
     replicas.map(address_of).collect()
-}
-
-/// A replica of a range that passes a request on to another, which cannot be reached from here.
-fn relay(services: &Services, range: u64, to: ShardAddress) -> Option<ShardAddress> {
-    let keyspace = services.transactional_keyspace(keyspace_of(range))?;
-    let own = services.shard().address().node;
-    let replicas = replicas_of(&keyspace, number_of(range)).into_iter();
-    let mut others = replicas.filter(|at| at.node != own && at.node != to.node);
-    others.find(|at| services.is_reachable(*at))
 }
 
 /// The shard that led a range at the last request from here.

@@ -21,9 +21,10 @@ use crate::body::{Place, check_key};
 use crate::client::Client;
 use crate::http::keyspace_for;
 use crate::interactive::{begin, find, of_failure, step};
+use crate::relay::relay_to;
 use crate::step::{NO_ID, SCANNED, SCANNED_MAX, Step, StepReply, TxnId, Written, refused};
 use crate::wire::NUMBER;
-use crate::wire::{Malformed, STEP, get_bytes, put_bytes, put_within, within};
+use crate::wire::{Malformed, STEP, encode_relay, get_bytes, put_bytes, put_within, within};
 
 /// Bytes that are encoded in a query.
 const OF_QUERY: &AsciiSet = &NON_ALPHANUMERIC
@@ -183,15 +184,20 @@ async fn ask_keeper(client: &Client, id: TxnId, wanted: &Step) -> StepReply {
     if !services.is_shard(id.at) {
         return StepReply::NoShard;
     }
-    if !services.is_reachable(id.at) {
-        return StepReply::Away;
-    }
     let left = client.left();
     let mut out = BytesMut::new();
     out.put_u8(STEP);
     put_within(&mut out, left);
     encode(id, wanted, &mut out);
-    let asked = services.ask(id.at, NUMBER, out.freeze(), left).await;
+    let (mut next, mut request) = (id.at, out.freeze());
+    if !services.is_reachable(id.at) {
+        let Some(relay) = relay_to(&services, id.at) else {
+            return StepReply::Away;
+        };
+        next = relay;
+        request = encode_relay(id.at, left, &request);
+    }
+    let asked = services.ask(next, NUMBER, request, left).await;
     match asked.map(decode_reply) {
         Ok(Ok(reply)) => reply,
         Ok(Err(_)) | Err(_) => refused(504, unanswered(wanted)),

@@ -183,6 +183,7 @@ async fn open(services: &Rc<Services>, may_have_forgotten: bool) -> Result<Rc<At
         copies: Semaphore::new(COPIES_MAX),
         scans: Cell::default(),
         health: Health::default(),
+        is_clearing: Cell::new(false),
         unapplied_bytes: Cell::default(),
     });
     let driven = own.clone();
@@ -204,7 +205,7 @@ fn make_parents(path: &std::path::Path) -> Result<(), dunlin_versions::StoreErro
 
 impl AtShard {
     /// Flushes what is applied where the log or the memory it takes has grown, and lets go of what is not needed then.
-    async fn keep_small(&self, services: &Services) {
+    async fn keep_small(self: &Rc<Self>, services: &Services) {
         let kept_ms = (services.now_ms()).saturating_sub(limits(services).retention_ms());
         let keep_from = |group: &Rc<Group>| {
             let meta = group.meta.get();
@@ -218,10 +219,14 @@ impl AtShard {
         };
         let keep_from = self.groups.borrow().values().map(keep_from).collect();
         self.store.keep_from_ms(keep_from);
-        if self.store.is_worn()
-            && let Err(why) = self.behind(Store::clear_worn).await
-        {
-            tracing::warn!(why, "deleted keys of ranges are not removed");
+        if self.store.is_worn() && !self.is_clearing.replace(true) {
+            let own = self.clone();
+            tokio::task::spawn_local(async move {
+                if let Err(why) = own.apart(Store::clear_worn).await {
+                    tracing::warn!(why, "deleted keys of ranges are not removed");
+                }
+                own.is_clearing.set(false);
+            });
         }
         let holds = self.holds();
         // Bytes that are held do not go by flushing.

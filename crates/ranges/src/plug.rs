@@ -29,6 +29,7 @@ use crate::prepare::{ReplicaReply, ReplicaRequest};
 use crate::ranges::AtShard;
 use crate::stamps::{Stamps, greatest};
 use crate::steady::Steady;
+use crate::step::StepReply;
 use crate::survey::Holding;
 use crate::wire::{self, ASK, MESSAGES, NUMBER, PREPARE, PROBE, RELAY, SNAPSHOT, STEP, SURVEY};
 use crate::{
@@ -313,10 +314,18 @@ impl Plugged for Part {
             let Ok((to, within, request)) = wire::decode_relay(body) else {
                 return reply.refuse(CANNOT, "malformed bytes from another shard");
             };
+            let unsent = match request.first() {
+                Some(&STEP) => interactive_http::encode_reply(&StepReply::Away),
+                _ => Told::NotLeader(None).encode(),
+            };
             let services = services.clone();
             tokio::task::spawn_local(async move {
-                let answer = relay::pass_on(&services, to, within, request).await;
-                reply.send(Response::Plug(answer));
+                match relay::pass_on(&services, to, within, request, unsent).await {
+                    Ok(answer) => reply.send(Response::Plug(answer)),
+                    Err(relay::Unanswered) => {
+                        reply.refuse(CANNOT, "it was passed on, and not answered")
+                    }
+                }
             });
             return;
         }

@@ -49,6 +49,8 @@ pub(crate) struct AtShard {
     pub scans: Cell<u64>,
     /// The state of its disk and its clock.
     pub health: Health,
+    /// Whether noted runs of deletes are being removed.
+    pub is_clearing: Cell<bool>,
     /// Bytes of committed entries that wait until the store takes writes.
     pub unapplied_bytes: Cell<usize>,
 }
@@ -78,6 +80,27 @@ impl AtShard {
         let done = self.runner.run_behind(move || job(&store)).await;
         done.map_err(|gone| gone.to_string())?
             .map_err(|error| error.to_string())
+    }
+
+    /// The same on a thread of its own, for what takes longer than others may wait.
+    pub async fn apart<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Store) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, String> {
+        let store = self.store.clone();
+        let done = self.runner.run_apart(move || job(&store)).await;
+        done.map_err(|gone| gone.to_string())?
+            .map_err(|error| error.to_string())
+    }
+
+    /// Removes all rows of a place that no replica has any more, and gives its room back; nothing is waited for.
+    pub fn clear_behind(self: &Rc<Self>, place: u32) {
+        let own = self.clone();
+        tokio::task::spawn_local(async move {
+            if let Err(why) = own.apart(move |store| store.clear(place)).await {
+                tracing::warn!(why, "rows of a range that is gone are not removed");
+            }
+        });
     }
 
     /// A place in the store that nobody has, nor will have.

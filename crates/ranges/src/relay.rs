@@ -7,24 +7,39 @@ use bytes::Bytes;
 use dunlin_node::Services;
 use dunlin_proto::ShardAddress;
 use dunlin_rpc::CallError;
-use dunlin_txn::Answer;
 
 use crate::wire::NUMBER;
 
-/// Passes a request on to the leader of a range, once; returns what that replies, as bytes.
+/// A request that was passed on, of which it is not known whether it happened.
+pub(crate) struct Unanswered;
+
+/// Passes a request on, once; returns the reply, as bytes, or another where it could not be sent.
+///
+/// # Errors
+/// When it may have happened.
 pub(crate) async fn pass_on(
     services: &Rc<Services>,
     to: ShardAddress,
     within: Duration,
     request: Bytes,
-) -> Bytes {
-    let nothing = || Answer::NotLeader(None).encode();
+    unsent: Bytes,
+) -> Result<Bytes, Unanswered> {
     if to == services.shard().address() || !services.is_reachable(to) {
-        return nothing();
+        return Ok(unsent);
     }
     match services.ask(to, NUMBER, request, within).await {
-        Ok(answer) => answer,
-        Err(CallError::Overloaded | CallError::TooLarge { .. }) => nothing(),
-        Err(_) => Answer::Unknown.encode(),
+        Ok(answer) => Ok(answer),
+        Err(CallError::Overloaded | CallError::TooLarge { .. }) => Ok(unsent),
+        Err(_) => Err(Unanswered),
     }
+}
+
+/// A shard of another node that passes requests on to one that cannot be reached from here, each time another.
+pub(crate) fn relay_to(services: &Services, to: ShardAddress) -> Option<ShardAddress> {
+    let own = services.shard().address().node;
+    let shards = services.all_shards().into_iter().map(|(at, _)| at);
+    let others = shards.filter(|at| at.node != own && at.node != to.node);
+    let others: Vec<_> = others.filter(|at| services.is_reachable(*at)).collect();
+    let turn = services.next_turn() % others.len().max(1);
+    others.get(turn).copied()
 }

@@ -120,7 +120,7 @@ impl AtShard {
         }
         let place = self.take_place();
         if let Err(why) = self.fill(place, &mut items).await {
-            self.behind(move |store| store.clear(place)).await?;
+            self.clear_behind(place);
             return Err(why);
         }
         let before = group.meta.get();
@@ -129,7 +129,7 @@ impl AtShard {
             now.is_some_and(|now| Rc::ptr_eq(&now, group))
         };
         if told.applied <= before.applied || !is_there() {
-            self.behind(move |store| store.clear(place)).await?;
+            self.clear_behind(place);
             return Err("what is here is newer, or is no more".to_owned());
         }
         let meta = Meta {
@@ -143,7 +143,7 @@ impl AtShard {
         let position = applied(&meta);
         let state = self.behind(move |store| store.state(&meta)).await?;
         if told.applied <= group.meta.get().applied || !is_there() {
-            self.behind(move |store| store.clear(place)).await?;
+            self.clear_behind(place);
             return Err("what is here is newer, or is no more".to_owned());
         }
         // From here to the end of this step nothing is waited for.
@@ -154,7 +154,7 @@ impl AtShard {
         self.set_meta(group, meta);
         group.storage.set_configuration(descriptor.conf_state());
         self.behind(Store::flush).await?;
-        self.behind(move |store| store.clear(before.place)).await?;
+        self.clear_behind(before.place);
         Ok((position, descriptor))
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn encode_relay(to: ShardAddress, within: Duration, request: &Bytes) 
 pub(crate) fn decode_relay(mut from: Bytes) -> Result<(ShardAddress, Duration, Bytes), Malformed> {
     let to = ShardAddress::decode(&mut from).map_err(|_| Malformed)?;
     let within = within(&mut from)?;
-    if from.first() != Some(&ASK) {
+    if !matches!(from.first(), Some(&ASK | &STEP)) {
         return Err(Malformed);
     }
     Ok((to, within, from))

@@ -8,8 +8,10 @@ use serde_json::json;
 use crate::harness::answer::Answer;
 use crate::harness::eventually;
 use crate::harness::flock::Flock;
+use crate::harness::namespace::Network;
 use crate::harness::preload::{Clocks, Hangs};
 use crate::harness::tmpfs::Tmpfs;
+use crate::histories::etcd::apart;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two attempts.
@@ -102,6 +104,54 @@ fn a_leader_of_the_oracle_with_a_wrong_clock_is_replaced() {
         clocks.set(wrong, 0);
         all_take_puts(&flock, &[0, 1, 2]);
     }
+}
+
+#[test]
+fn ranges_are_written_through_a_third_node_while_two_do_not_reach_each_other() {
+    let Some(network) = Network::of(4) else {
+        return;
+    };
+    let mut flock = apart(&network, &["--shards=1"]);
+    flock.up_all();
+    create(&flock);
+    let leads = flock.until_led("_oracle");
+    all_take_puts(&flock, &[0, 1, 2]);
+    let [cut, third] = others(leads);
+    let open = |node: usize| {
+        let mut id = String::new();
+        eventually("a transaction begins", PATIENCE, || {
+            let answer = flock.nodes[node].request("POST", "/v1/txn/begin", b"");
+            if answer.status == 201 {
+                id = answer.json()["id"].as_str().unwrap().to_owned();
+            }
+            answer.status == 201
+        });
+        id
+    };
+    let kept = open(leads);
+    network.cut(leads, cut);
+    network.cut(cut, leads);
+    all_take_puts(&flock, &[leads, cut, third]);
+    // Its steps are passed on to the node that keeps it.
+    for (method, step, status) in [
+        ("PUT", format!("/v1/txn/{kept}/keyspaces/a/keys/2"), 202),
+        ("GET", format!("/v1/txn/{kept}/keyspaces/a/keys/2"), 200),
+        ("POST", format!("/v1/txn/{kept}/commit"), 200),
+    ] {
+        eventually("a step is taken", Duration::from_secs(20), || {
+            let answer = flock.nodes[cut].request(method, &step, b"x");
+            assert!(
+                answer.status == status || answer.status >= 500,
+                "{method} {step}: {} {}",
+                answer.status,
+                answer.text()
+            );
+            answer.status == status
+        });
+    }
+    network.heal(leads, cut);
+    network.heal(cut, leads);
+    all_take_puts(&flock, &[0, 1, 2]);
 }
 
 #[test]

@@ -101,10 +101,10 @@ pub(super) fn problems(shard: &Shard) -> Vec<String> {
     problems.extend(shard.drops_told());
     let (ranges, txns) = shard.ranges();
     let bound_ms = shard.clock().bound_ms();
-    if txns.ahead_ms > bound_ms {
+    if txns.known_ahead_ms > bound_ms {
         problems.push(format!(
             "timestamps of transactions are {} s ahead of this node's clock, as its clocks were: transactions go on, and clocks reach them by themselves; what waits for that is in the manual of transactional keyspaces, Time",
-            txns.ahead_ms / 1_000
+            txns.known_ahead_ms / 1_000
         ));
     }
     let silent = ranges.into_iter().filter_map(|range| {

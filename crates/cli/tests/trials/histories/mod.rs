@@ -4,7 +4,7 @@
 mod clients;
 mod crash;
 mod dropped;
-mod etcd;
+pub mod etcd;
 mod forgetful;
 mod fuse;
 mod pause;
