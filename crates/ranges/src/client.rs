@@ -199,22 +199,36 @@ impl Client {
             count(&services, |counts| counts.pushes += 1);
         }
         let may_repeat = may_repeat(request);
+        // An attempt that was given up may happen still: what later ones come to says nothing of it.
+        let mut may_have_happened = false;
+        let not = |failure, may_have_happened| {
+            if may_have_happened {
+                Lost::Maybe
+            } else {
+                Lost::Not(failure)
+            }
+        };
         // The last replica has a moment to answer: else it would not be known whether anything happened.
         let until = self.until - self.left() / LAST_PART;
         let mut search = Search::new(&services, &keyspace, range, until);
         loop {
             if !is_wanted() {
-                return Err(Lost::Not(Failure::TooLate));
+                return Err(not(Failure::TooLate, may_have_happened));
             }
-            if !ends_others(request) {
-                services.serves(keyspace.id).map_err(Lost::Not)?;
-            }
-            let at = search.next().await.map_err(Lost::Not)?;
+            let is_served = if ends_others(request) {
+                Ok(())
+            } else {
+                services.serves(keyspace.id)
+            };
+            is_served.map_err(|failure| not(failure, may_have_happened))?;
+            let next = search.next().await;
+            let at = next.map_err(|failure| not(failure, may_have_happened))?;
             match self.ask_at(&services, at, range, request).await {
                 Attempt::Answered(Answer::NotLeader(leader)) => search.not(at, leader),
                 Attempt::Answered(Answer::Failed(why)) => search.failed(at, why),
                 Attempt::Answered(Answer::Clock) => {
-                    return Err(Lost::Not(Failure::Clock(clock_line(&services, at))));
+                    let failure = Failure::Clock(clock_line(&services, at));
+                    return Err(not(failure, may_have_happened));
                 }
                 Attempt::Unsent => search.not(at, None),
                 Attempt::Answered(Answer::Unknown) | Attempt::GivenUp => {
@@ -222,6 +236,10 @@ impl Client {
                     if !may_repeat || self.left().is_zero() {
                         return Err(Lost::Maybe);
                     }
+                    may_have_happened |= changes(request);
+                }
+                Attempt::Answered(answer) if may_have_happened && is_of_itself(&answer) => {
+                    return Err(Lost::Maybe);
                 }
                 Attempt::Answered(answer) => {
                     search.found(at);
@@ -423,6 +441,24 @@ fn purged(request: &Request) -> Result<Answer, Lost> {
         Request::Enter(Command::Finalize { .. }) => Ok(Answer::Done(Version(0))),
         _ => Err(Lost::Not(Failure::UnknownKeyspace)),
     }
+}
+
+/// Whether a request changes something that a repeat does not.
+fn changes(request: &Request) -> bool {
+    matches!(request, Request::Update(_) | Request::Enter(_))
+}
+
+/// Whether an answer says of one attempt alone that nothing happened: others of the request may have happened. All other
+/// answers look for its name.
+fn is_of_itself(answer: &Answer) -> bool {
+    matches!(
+        answer,
+        Answer::TooLate(_)
+            | Answer::Busy
+            | Answer::NoSpace
+            | Answer::NoTimestamp(_)
+            | Answer::Failed(_)
+    )
 }
 
 /// Whether a request may be sent again where it may have happened.

@@ -1,7 +1,7 @@
 //! Faults of one machine of three: ranges go on at the others, and here again when it is over.
 
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
@@ -104,6 +104,37 @@ fn a_leader_of_the_oracle_with_a_wrong_clock_is_replaced() {
         clocks.set(wrong, 0);
         all_take_puts(&flock, &[0, 1, 2]);
     }
+}
+
+#[test]
+fn a_transaction_that_a_paused_leader_may_carry_out_is_not_refused() {
+    let mut flock = Flock::prepare(&["--shards=1"]);
+    flock.up_all();
+    let body = json!({"name": "a", "mode": "transactional"}).to_string();
+    let made = flock.nodes[0].request("POST", "/v1/keyspaces", body.as_bytes());
+    assert_eq!(made.status, 201, "{}", made.text());
+    all_take_puts(&flock, &[0, 1, 2]);
+    let leads = flock.until_led("a");
+    let [gone, through] = others(leads);
+    // The attempt that reaches the leader is given up, and then nobody leads.
+    flock.nodes[leads].process().freeze();
+    flock.kill(gone);
+    let ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let write = json!({"keyspace": "a", "key": "t", "value": "x"});
+    let body = json!({"id": format!("{}-paused", ms.as_millis()), "writes": [write]}).to_string();
+    let send = || flock.nodes[through].request("POST", "/v1/txn", body.as_bytes());
+    let answer = send();
+    assert_eq!(answer.status, 504, "{}", answer.text());
+    flock.nodes[leads].process().signal("-CONT");
+    eventually("it has happened, once", PATIENCE, || {
+        let answer = send();
+        assert!(
+            answer.status == 200 || answer.status >= 500,
+            "{}",
+            answer.text()
+        );
+        answer.status == 200
+    });
 }
 
 #[test]
