@@ -453,11 +453,7 @@ fn changes(request: &Request) -> bool {
 fn is_of_itself(answer: &Answer) -> bool {
     matches!(
         answer,
-        Answer::TooLate(_)
-            | Answer::Busy
-            | Answer::NoSpace
-            | Answer::NoTimestamp(_)
-            | Answer::Failed(_)
+        Answer::TooLate(_) | Answer::Busy | Answer::NoSpace | Answer::NoTimestamp(_)
     )
 }
 

@@ -621,7 +621,7 @@ fn admit(services: &Services, keys: usize, written: usize) -> Result<(), Rejecte
 /// Refuses a timestamp that is far ahead, which would take all others with it, or of which nothing is known any more.
 async fn check_at(services: &Rc<Services>, at: Version) -> Result<Version, Rejected> {
     let now_ms = services.now_ms();
-    if is_ahead(services, at.millis(), services.clock_bound_ms()).await {
+    if is_ahead(services, at.millis(), services.clock_bound_ms()).await? {
         return Err(Rejected::bad(format!(
             "the timestamp {at} is ahead of this node's clock by more than the clock bound: leave it out, and one is given"
         )));

@@ -132,7 +132,7 @@ pub(crate) async fn check_id(services: &Rc<Services>, id_ms: u64) -> Result<(), 
     let now_ms = services.now_ms();
     let good_ms = limits(services).retention_ms() / 2;
     let is_old = id_ms.saturating_add(good_ms) < now_ms;
-    if is_old || is_ahead(services, id_ms, AHEAD_MS_MAX).await {
+    if is_old || is_ahead(services, id_ms, AHEAD_MS_MAX).await? {
         return Err(Rejected::bad(format!(
             "the id begins with {id_ms} and it is {now_ms} now, in milliseconds since 1970: an id is good for {} s, half of txn retention",
             good_ms / 1_000

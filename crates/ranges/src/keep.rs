@@ -229,11 +229,11 @@ impl AtShard {
             });
         }
         let holds = self.holds();
-        // Bytes that are held do not go by flushing.
         let is_long = self.log.is_long();
         let tail_bytes = (services.log_retention_bytes() / TAIL_PART) as usize;
         let tail_bytes = tail_bytes.clamp(TAIL_BYTES_MIN, TAIL_BYTES);
         let groups = self.groups.borrow().clone();
+        // Bytes that are held do not go by flushing.
         let flushable = groups.iter().filter(|(id, _)| !holds.contains_key(id));
         let bytes = flushable.map(|(_, group)| group.storage.log().borrow().bytes());
         if !is_above_tails(bytes, tail_bytes) && !is_long {

@@ -5,14 +5,15 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use dunlin_entry::Version;
-use dunlin_node::Services;
 use dunlin_node::plug::ORACLE_KEYSPACE;
+use dunlin_node::{Failure, Services};
 use dunlin_txn::{Answer, Request, Unheard, Wall, World};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::client::Client;
 use crate::group::range_id;
+use crate::outcome::failure;
 use crate::plug::Part;
 
 /// How long timestamps are waited for.
@@ -128,13 +129,21 @@ pub(crate) fn greatest(part: &Part) -> Version {
 }
 
 /// Whether a time is so much later than the clock, and than all timestamps.
-pub(crate) async fn is_ahead(services: &Rc<Services>, ms: u64, by_ms: u64) -> bool {
+///
+/// # Errors
+/// When there are no timestamps to compare it with.
+pub(crate) async fn is_ahead(
+    services: &Rc<Services>,
+    ms: u64,
+    by_ms: u64,
+) -> Result<bool, Failure> {
     if ms <= services.now_ms().saturating_add(by_ms) {
-        return false;
+        return Ok(false);
     }
     // Timestamps may be ahead of the clock.
-    let newest = timestamp(services, Version(0)).await.unwrap_or_default();
-    ms > newest.millis().saturating_add(by_ms)
+    let newest = timestamp(services, Version(0)).await;
+    let newest = newest.map_err(|instead| failure(ORACLE_KEYSPACE, instead))?;
+    Ok(ms > newest.millis().saturating_add(by_ms))
 }
 
 fn none(why: &str) -> Answer {
