@@ -45,6 +45,10 @@ pub(crate) async fn keep(services: Weak<Services>, may_have_forgotten: bool) {
     // The revision at which all replicas were there, and until when that is believed.
     let mut complete: Option<(u64, Instant)> = None;
     while let Some(services) = services.upgrade() {
+        if let Some(part) = services.find::<Part>() {
+            // From the start on, and often: it notices when the clock leaps.
+            part.steady_ms(&services);
+        }
         let revision = services.topology_revision();
         let is_complete =
             complete.is_some_and(|(of, until)| of == revision && Instant::now() < until);
