@@ -2,8 +2,15 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The time of this machine's clock, in milliseconds since 1970.
+pub fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+}
 
 /// Suffixes and their factors, the larger first.
 const SUFFIXES: [(&str, u64); 4] = [

@@ -573,10 +573,9 @@ impl Transactional for Client {
             return Default::default();
         };
         let part = services.find::<Part>();
-        let ahead_ms = |at: Version| at.millis().saturating_sub(services.now_ms());
         let counts = part.map_or_else(TxnCounts::default, |part| TxnCounts {
-            ahead_ms: ahead_ms(part.stamps.last()),
-            known_ahead_ms: ahead_ms(stamps::greatest(&part)),
+            ahead_ms: stamps::ahead_ms(&services, part.stamps.last()),
+            known_ahead_ms: stamps::ahead_ms(&services, stamps::greatest(&part)),
             ..part.counts()
         });
         (status::of(&services), counts)

@@ -18,6 +18,7 @@ use crate::next_step::{Known, Progress, Repair, next_step};
 use crate::plug::Part;
 use crate::prepare::{ReplicaReply, ReplicaRequest};
 use crate::ranges::AtShard;
+use crate::stamps;
 use crate::wire::{NUMBER, PREPARE, PROBE};
 
 /// Pause between two looks.
@@ -259,8 +260,7 @@ fn is_known(group: &Group, descriptor: &Descriptor) -> bool {
 fn ahead_ms(services: &Services, group: &Group) -> u64 {
     let given = services.find::<Part>();
     let given = given.map_or(Version(0), |part| part.stamps.last());
-    let greatest = group.meta.get().greatest.max(given);
-    greatest.millis().saturating_sub(services.now_ms())
+    stamps::ahead_ms(services, group.meta.get().greatest.max(given))
 }
 
 fn replicas(number: u16, descriptor: &Descriptor) -> RangeReplicas {

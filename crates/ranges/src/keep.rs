@@ -236,11 +236,14 @@ impl AtShard {
         let is_long = self.log.is_long();
         let tail_bytes = (services.log_retention_bytes() / TAIL_PART) as usize;
         let tail_bytes = tail_bytes.clamp(TAIL_BYTES_MIN, TAIL_BYTES);
-        let groups = self.groups.borrow().clone();
-        // Bytes that are held do not go by flushing.
-        let flushable = groups.iter().filter(|(id, _)| !holds.contains_key(id));
-        let bytes = flushable.map(|(_, group)| group.storage.log().borrow().bytes());
-        if !is_above_tails(bytes, tail_bytes) && !is_long {
+        let is_large = {
+            let groups = self.groups.borrow();
+            // Bytes that are held do not go by flushing.
+            let flushable = groups.iter().filter(|(id, _)| !holds.contains_key(id));
+            let bytes = flushable.map(|(_, group)| group.storage.log().borrow().bytes());
+            is_above_tails(bytes, tail_bytes)
+        };
+        if !is_large && !is_long {
             return;
         }
         let Ok(metas) = self.store.groups() else {

@@ -27,7 +27,7 @@ use crate::open::Open;
 use crate::outcome::count_outcome;
 use crate::prepare::{ReplicaReply, ReplicaRequest};
 use crate::ranges::AtShard;
-use crate::stamps::{Stamps, greatest};
+use crate::stamps::{Stamps, ahead_ms, greatest};
 use crate::steady::Steady;
 use crate::step::StepReply;
 use crate::survey::Holding;
@@ -244,7 +244,7 @@ impl Plugged for Part {
             gauge(
                 "dunlin_timestamp_ahead_seconds",
                 "Seconds by which the newest timestamp that is known here is ahead of the clock",
-                greatest(self).millis().saturating_sub(services.now_ms()) as f64 / 1e3,
+                ahead_ms(services, greatest(self)) as f64 / 1e3,
             ),
         ]
     }

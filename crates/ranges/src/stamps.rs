@@ -128,6 +128,11 @@ pub(crate) fn greatest(part: &Part) -> Version {
     part.stamps.last().max(greatest.unwrap_or_default())
 }
 
+/// By how many milliseconds a timestamp is ahead of this node's clock.
+pub(crate) fn ahead_ms(services: &Services, at: Version) -> u64 {
+    at.millis().saturating_sub(services.now_ms())
+}
+
 /// Whether a time is so much later than the clock, and than all timestamps.
 ///
 /// # Errors

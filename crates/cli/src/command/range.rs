@@ -4,7 +4,6 @@ mod recover;
 pub(crate) mod target;
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use dunlin_client::{RangeCopy, RangeDescription, RangeRecovered, RangeStatus, Status};
@@ -16,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::{Output, coloured};
 use crate::runtime;
 use crate::table::{Align, Cell, Colour, Table};
-use crate::units::{grouped, rounded, rounded_time};
+use crate::units::{grouped, now_ms, rounded, rounded_time};
 
 const EXAMPLES: &str = "\
 A range is whole when it has a leader and as many replicas as its keyspace wants, all of them have what the
@@ -223,11 +222,6 @@ pub(super) fn summary(status: &Status, coloured: bool) -> String {
     });
     let unled: String = unled.collect();
     format!("\n{}{unled}", table.render(coloured))
-}
-
-fn now_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |now| now.as_millis() as u64)
 }
 
 fn text(rows: &[Row<'_>], now_ms: u64, coloured: bool) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin_client::{ClientError, Expires, Keyspace, WriteOptions};
@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::import::feed::Batch;
 use crate::import::record::{Item, Malformed, Record};
 use crate::import::report::Report;
+use crate::units::now_ms;
 
 /// Bytes of values on their way at the same time, in KiB: many large ones must not fill memory.
 const IN_FLIGHT_KIB: u32 = 64 << 10;
@@ -245,7 +246,5 @@ async fn put(
 
 /// Whether the time of a value is over.
 fn is_over(expires_at_ms: Option<u64>) -> bool {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now_ms = now.map_or(0, |now| now.as_millis() as u64);
-    expires_at_ms.is_some_and(|ms| ms <= now_ms)
+    expires_at_ms.is_some_and(|ms| ms <= now_ms())
 }

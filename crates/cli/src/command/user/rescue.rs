@@ -1,7 +1,6 @@
 //! `dunlin user rescue`: back in without a password, for whoever may write to the metadata store.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use dunlin_metadata::{AccessChange, By, Metadata, MetadataError};
@@ -9,6 +8,7 @@ use dunlin_metadata::{AccessChange, By, Metadata, MetadataError};
 use super::new_password;
 use crate::failure::Failure;
 use crate::login::secret;
+use crate::units::now_ms;
 
 pub const EXAMPLES: &str = "\
 Gives NAME, who is made if need be, the role admin on '*' and a new password, and takes its tokens
@@ -73,8 +73,7 @@ impl Rescue {
         let password = dunlin_node::password_hash(password.as_bytes());
         let password = password
             .ok_or_else(|| Failure::Failed("no memory to hash a password with".to_owned()))?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now_ms = now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
+        let now_ms = now_ms();
         let change = AccessChange::Rescue {
             name: self.name,
             password,
